@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// Evaluate reports what should happen to call.
+//
+// The steps are tried in the order deny, pin, ask, allow, default; within a list the lowest-indexed
+// matching rule is the one reported. Equal inputs get equal Decisions unless a [Func] or [Args] rule
+// says otherwise.
+//
+// It returns an error that wraps [ErrTargetMismatch] when call and tool name different targets, and a
+// [ServerIDError] for a server id that no server can have; the Decision is then a deny. A predicate that
+// fails counts as matching in deny and ask and as not matching in allow, and Decision.Err wraps its cause. A
+// nil *Policy denies everything.
+//
+// Cost: one pass over the bytes of the two names for each group of lists, whatever the number of static
+// rules, plus one call for each predicate that pass leaves open; where a pin has to be checked and the tool brings
+// no fingerprint, that of computing it. It allocates nothing unless a predicate or a fingerprint does.
+//
+// Evaluate is safe for concurrent use: it takes no lock and writes no shared memory.
+func (p *Policy) Evaluate(ctx context.Context, call *Call, tool *Tool, req *Request) (Decision, error) {
+	if err := checkCall(call, tool); err != nil {
+		return Decision{}, err
+	}
+	req = req.or()
+	return p.evaluateTool(ctx, call.Args, tool, req, req.Approved), nil
+}
+
+// checkCall returns an error unless call and tool name one target, and one that can exist.
+func checkCall(call *Call, tool *Tool) error {
+	if call == nil || tool == nil {
+		return errors.New("call and tool must not be nil")
+	}
+	if call.Server != tool.Server || call.Name != tool.Name {
+		return fmt.Errorf("%w: call %s, tool %s", ErrTargetMismatch,
+			clip(Target{call.Server, call.Name}.String()), clip(tool.Target().String()))
+	}
+	if !validServerID(tool.Server) {
+		return CheckServerID(tool.Server)
+	}
+	return nil
+}
+
+// evaluateTool is Evaluate for a call that was checked, by the baseline base.
+func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *Tool, req *Request, base *Baseline) Decision {
+	approved, known := base.Lookup(tool.Target())
+	switch {
+	case p == nil:
+		return Decision{Source: SourceDefault, Reason: NoMatch, New: !known}
+	case !p.scope[Tools]:
+		return Decision{Action: Allow, Source: SourceScope, Reason: OutOfScope, New: !known}
+	}
+	rs := &p.byKind[Tools]
+	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known}
+	if rs.looseOpen.index != nil || rs.allowOpen.index != nil {
+		return e.general(ctx, rs, tool.Server, tool.Name, known, approved)
+	}
+
+	// No rule needs more than its anchor: what follows is evaluation.general without candidates.
+	loose := rs.loose.first(tool.Server, tool.Name)
+	if loose != nil && loose.list == ListDeny {
+		return e.matched(loose, verdictYes, nil)
+	}
+	if known && p.pins && (approved == "" || approved != tool.fingerprint()) {
+		return e.changed()
+	}
+	if loose != nil {
+		return e.matched(loose, verdictYes, nil)
+	}
+	if allow := rs.firstAllow(tool.Server, tool.Name, e.isNew && !p.allowNew); allow != nil {
+		return e.matched(allow, verdictYes, nil)
+	}
+	return e.noMatch(nil)
+}
+
+// EvaluateResource reports what should happen to a read of the resource uri of a server. Only resource rules
+// apply, and there is no pinning. The uri is not normalised.
+//
+// It returns a [ServerIDError], and a deny, for a server id that no server can have. Cost and concurrency are
+// those of [Policy.Evaluate].
+func (p *Policy) EvaluateResource(server, uri string, req *Request) (Decision, error) {
+	return p.evaluateOther(Resources, server, uri, req)
+}
+
+// EvaluatePrompt is [Policy.EvaluateResource] for a get of the prompt name of a server.
+func (p *Policy) EvaluatePrompt(server, name string, req *Request) (Decision, error) {
+	return p.evaluateOther(Prompts, server, name, req)
+}
+
+func (p *Policy) evaluateOther(k Kind, server, name string, req *Request) (Decision, error) {
+	if !validServerID(server) {
+		return Decision{}, CheckServerID(server)
+	}
+	switch {
+	case p == nil:
+		return Decision{Source: SourceDefault, Reason: NoMatch}, nil
+	case !p.scope[k]:
+		return Decision{Action: Allow, Source: SourceScope, Reason: OutOfScope}, nil
+	}
+	e := evaluation{p: p, in: Input{req: req.or()}}
+	return e.general(context.Background(), &p.byKind[k], server, name, false, ""), nil
+}
+
+// first returns the first rule of x that matches, or nil.
+func (x *ruleIndex) first(server, name string) *compiledRule {
+	if n := x.index.First(server, name); n >= 0 {
+		return x.rules[n]
+	}
+	return nil
+}
+
+// firstAllow returns the first plain allow rule that matches; only an exact one for a tool that is new.
+func (rs *ruleset) firstAllow(server, name string, exactOnly bool) *compiledRule {
+	exact := rs.exact.first(server, name)
+	if exactOnly {
+		return exact
+	}
+	general := rs.general.first(server, name)
+	if exact == nil || general != nil && general.index < exact.index {
+		return general
+	}
+	return exact
+}
+
+// evaluation is one decision in the making.
+type evaluation struct {
+	p     *Policy
+	in    Input
+	isNew bool
+}
+
+// outlook is what the static rules say of one target: for each list the first rule that matches whatever the call
+// is like, and before it the dynamic rules whose static members match, in list order.
+type outlook struct {
+	deny, ask, allow             *compiledRule
+	denyOpen, askOpen, allowOpen []*compiledRule
+}
+
+// scratch is the memory one decision with candidates needs.
+type scratch struct {
+	subject subject
+	numbers []int32
+	out     outlook
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// general decides with everything there is: candidates, dynamic rules, failures.
+func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name string, known bool, approved Fingerprint) Decision {
+	s := scratches.Get().(*scratch)
+	defer s.release()
+	s.subject.reset(server, name)
+	if e.in.tool != nil {
+		s.subject.hints, s.subject.trusted = e.in.tool.Hints, e.p.trusts(server)
+	}
+	s.matchLoose(rs)
+	if d, ok := e.first(ctx, s.out.denyOpen, s.out.deny, nil); ok {
+		return d
+	}
+	if known && e.p.pins && (approved == "" || approved != e.in.tool.fingerprint()) {
+		return e.changed()
+	}
+	if d, ok := e.first(ctx, s.out.askOpen, s.out.ask, nil); ok {
+		return d
+	}
+	s.matchAllow(rs, e.isNew && !e.p.allowNew)
+	return e.allowOrDefault(ctx, &s.out)
+}
+
+// allowOrDefault is the last two steps.
+func (e *evaluation) allowOrDefault(ctx context.Context, out *outlook) Decision {
+	var failures []error
+	if d, ok := e.first(ctx, out.allowOpen, out.allow, &failures); ok {
+		return d
+	}
+	return e.noMatch(errors.Join(failures...))
+}
+
+// first tries the open rules of one list, in order, and then the rule that is known to match. Where failures is
+// nil, a rule that fails matches; else it does not, and failures collects why.
+func (e *evaluation) first(ctx context.Context, open []*compiledRule, then *compiledRule, failures *[]error) (Decision, bool) {
+	for _, r := range open {
+		v, err := r.dynamicHolds(ctx, e.in)
+		switch {
+		case v == verdictNo:
+		case v == verdictFailed && failures != nil:
+			*failures = append(*failures, err)
+		default:
+			return e.matched(r, v, err), true
+		}
+	}
+	if then != nil {
+		return e.matched(then, verdictYes, nil), true
+	}
+	return Decision{}, false
+}
+
+// matched is the decision of rule r.
+func (e *evaluation) matched(r *compiledRule, v verdict, err error) Decision {
+	d := Decision{Reason: Matched, New: e.isNew, rule: r, Err: err}
+	if v == verdictFailed {
+		d.Reason = PredicateFailed
+	}
+	switch {
+	case r.list == ListDeny:
+		d.Source = SourceDeny
+	case r.list == ListAllow:
+		d.Source, d.Action = SourceAllow, Allow
+	case e.in.req.HasApprover:
+		d.Source, d.Action = SourceAsk, Ask
+	default:
+		d.Source, d.Reason = SourceAsk, NoApprover
+	}
+	return d
+}
+
+// changed is the decision about a tool that is not the one that was approved.
+func (e *evaluation) changed() Decision {
+	return Decision{Action: e.askOrDeny(), Source: SourcePin, Reason: DefinitionChanged, New: e.isNew}
+}
+
+// noMatch is the decision about a target that no rule matches.
+func (e *evaluation) noMatch(failures error) Decision {
+	d := Decision{Source: SourceDefault, Reason: NoMatch, New: e.isNew, Err: failures}
+	if e.p.noMatch == AskNoMatch {
+		d.Action = e.askOrDeny()
+	}
+	return d
+}
+
+// askOrDeny is Ask, or Deny without anybody to ask.
+func (e *evaluation) askOrDeny() Action {
+	if e.in.req.HasApprover {
+		return Ask
+	}
+	return Deny
+}
+
+func (s *subject) reset(server, name string) {
+	*s = subject{server: server, name: name}
+}
+
+// release gives s back, holding on to nothing of the request.
+func (s *scratch) release() {
+	s.subject = subject{}
+	o := &s.out
+	o.deny, o.ask, o.allow = nil, nil, nil
+	clear(o.denyOpen)
+	clear(o.askOpen)
+	clear(o.allowOpen)
+	scratches.Put(s)
+}
+
+// matchLoose fills in what the deny and ask rules say of the subject.
+func (s *scratch) matchLoose(rs *ruleset) {
+	o := &s.out
+	o.denyOpen, o.askOpen = o.denyOpen[:0], o.askOpen[:0]
+	o.deny, o.ask = nil, nil
+	if plain := rs.loose.first(s.subject.server, s.subject.name); plain != nil {
+		if plain.list == ListDeny {
+			o.deny = plain
+		} else {
+			o.ask = plain
+		}
+	}
+	s.numbers = rs.looseOpen.index.All(s.numbers[:0], s.subject.server, s.subject.name)
+	for _, n := range s.numbers {
+		r := rs.looseOpen.rules[n]
+		if r.list == ListDeny {
+			o.deny = s.open(r, o.deny, &o.denyOpen)
+		} else {
+			o.ask = s.open(r, o.ask, &o.askOpen)
+		}
+	}
+}
+
+// matchAllow fills in what the allow rules say of the subject.
+func (s *scratch) matchAllow(rs *ruleset, exactOnly bool) {
+	o := &s.out
+	o.allowOpen = o.allowOpen[:0]
+	o.allow = rs.firstAllow(s.subject.server, s.subject.name, exactOnly)
+	s.numbers = rs.allowOpen.index.All(s.numbers[:0], s.subject.server, s.subject.name)
+	for _, n := range s.numbers {
+		if r := rs.allowOpen.rules[n]; r.exact || !exactOnly {
+			o.allow = s.open(r, o.allow, &o.allowOpen)
+		}
+	}
+}
+
+// open looks at the candidate r of a list whose first known match is then: it returns the new first known match, and
+// adds r to open where only the call can decide it.
+func (s *scratch) open(r, then *compiledRule, open *[]*compiledRule) *compiledRule {
+	limit := int32(math.MaxInt32)
+	if then != nil {
+		limit = then.index
+	}
+	switch {
+	case r.index > limit || !r.staticHolds(&s.subject):
+		return then
+	case r.isDynamic():
+		*open = append(*open, r)
+		return then
+	default:
+		return r
+	}
+}
