@@ -59,13 +59,13 @@ type Reason uint8
 
 // The reasons.
 const (
-	ReasonNone        Reason = iota
-	Matched                  // a rule matched
-	PredicateFailed          // a predicate of a deny or ask rule failed, which counts as a match
-	DefinitionChanged        // the tool is not the one that was approved
-	NoApprover               // an ask rule matched and nobody can be asked
-	NoMatch                  // no rule matched
-	OutOfScope               // the policy is not about this kind
+	ReasonNone              Reason = iota
+	ReasonMatched                  // a rule matched
+	ReasonPredicateFailed          // a predicate of a deny or ask rule failed, which counts as a match
+	ReasonDefinitionChanged        // the tool is not the one that was approved
+	ReasonNoApprover               // an ask rule matched and nobody can be asked
+	ReasonNoMatch                  // no rule matched
+	ReasonOutOfScope               // the policy is not about this kind
 )
 
 var reasonNames = [...]string{"none", "matched", "predicate_failed", "definition_changed", "no_approver", "no_match", "out_of_scope"}
@@ -89,7 +89,7 @@ type Decision struct {
 
 	rule *compiledRule // the rule that decided, or nil
 
-	// Err is why a predicate failed: the deciding rule's, also where the reason is NoApprover; on a default
+	// Err is why a predicate failed: the deciding rule's, also where the reason is ReasonNoApprover; on a default
 	// decision those of the allow rules that failed, joined in list order. It wraps the causes.
 	Err error
 }

@@ -29,7 +29,7 @@ func (p *Policy) Evaluate(ctx context.Context, call *Call, tool *Tool, req *Requ
 		return Decision{}, err
 	}
 	req = req.or()
-	return p.evaluateTool(ctx, call.Args, tool, req, req.Approved), nil
+	return p.evaluateTool(ctx, call.Args, tool, req, req.Approved, nil), nil
 }
 
 // checkCall returns an error unless call and tool name one target, and one that can exist.
@@ -47,19 +47,20 @@ func checkCall(call *Call, tool *Tool) error {
 	return nil
 }
 
-// evaluateTool is Evaluate for a call that was checked, by the baseline base.
-func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *Tool, req *Request, base *Baseline) Decision {
+// evaluateTool is Evaluate for a call that was checked, by the baseline base. print is the tool's fingerprint, nil
+// where it is not known yet.
+func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *Tool, req *Request, base *Baseline, print *Fingerprint) Decision {
 	approved, known := base.Lookup(tool.Target())
 	switch {
 	case p == nil:
-		return Decision{Source: SourceDefault, Reason: NoMatch, New: !known}
+		return Decision{Source: SourceDefault, Reason: ReasonNoMatch, New: !known}
 	case !p.scope[Tools]:
-		return Decision{Action: Allow, Source: SourceScope, Reason: OutOfScope, New: !known}
+		return Decision{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: !known}
 	}
 	rs := &p.byKind[Tools]
-	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known}
+	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known, approved: approved, print: print}
 	if rs.looseOpen.index != nil || rs.allowOpen.index != nil {
-		return e.general(ctx, rs, tool.Server, tool.Name, known, approved)
+		return e.general(ctx, rs, tool.Server, tool.Name)
 	}
 
 	// No rule needs more than its anchor: what follows is evaluation.general without candidates.
@@ -67,7 +68,7 @@ func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *To
 	if loose != nil && loose.list == ListDeny {
 		return e.matched(loose, verdictYes, nil)
 	}
-	if known && p.pins && (approved == "" || approved != tool.fingerprint()) {
+	if e.differs() {
 		return e.changed()
 	}
 	if loose != nil {
@@ -99,12 +100,12 @@ func (p *Policy) evaluateOther(k Kind, server, name string, req *Request) (Decis
 	}
 	switch {
 	case p == nil:
-		return Decision{Source: SourceDefault, Reason: NoMatch}, nil
+		return Decision{Source: SourceDefault, Reason: ReasonNoMatch}, nil
 	case !p.scope[k]:
-		return Decision{Action: Allow, Source: SourceScope, Reason: OutOfScope}, nil
+		return Decision{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope}, nil
 	}
 	e := evaluation{p: p, in: Input{req: req.or()}}
-	return e.general(context.Background(), &p.byKind[k], server, name, false, ""), nil
+	return e.general(context.Background(), &p.byKind[k], server, name), nil
 }
 
 // first returns the first rule of x that matches, or nil.
@@ -130,9 +131,25 @@ func (rs *ruleset) firstAllow(server, name string, exactOnly bool) *compiledRule
 
 // evaluation is one decision in the making.
 type evaluation struct {
-	p     *Policy
-	in    Input
-	isNew bool
+	p        *Policy
+	in       Input
+	isNew    bool         // the baseline lacks the tool
+	approved Fingerprint  // what the baseline holds of it
+	print    *Fingerprint // the tool's fingerprint, nil where it is not known yet
+}
+
+// differs reports whether the tool is pinned and not the one that was approved.
+func (e *evaluation) differs() bool {
+	if e.isNew || !e.p.pins {
+		return false
+	}
+	if e.approved == "" {
+		return true
+	}
+	if e.print != nil {
+		return *e.print != e.approved
+	}
+	return e.in.tool.fingerprint() != e.approved
 }
 
 // outlook is what the static rules say of one target: for each list the first rule that matches whatever the call
@@ -152,7 +169,7 @@ type scratch struct {
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // general decides with everything there is: candidates, dynamic rules, failures.
-func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name string, known bool, approved Fingerprint) Decision {
+func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name string) Decision {
 	s := scratches.Get().(*scratch)
 	defer s.release()
 	s.subject.reset(server, name)
@@ -163,7 +180,7 @@ func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name stri
 	if d, ok := e.first(ctx, s.out.denyOpen, s.out.deny, nil); ok {
 		return d
 	}
-	if known && e.p.pins && (approved == "" || approved != e.in.tool.fingerprint()) {
+	if e.in.tool != nil && e.differs() {
 		return e.changed()
 	}
 	if d, ok := e.first(ctx, s.out.askOpen, s.out.ask, nil); ok {
@@ -203,9 +220,9 @@ func (e *evaluation) first(ctx context.Context, open []*compiledRule, then *comp
 
 // matched is the decision of rule r.
 func (e *evaluation) matched(r *compiledRule, v verdict, err error) Decision {
-	d := Decision{Reason: Matched, New: e.isNew, rule: r, Err: err}
+	d := Decision{Reason: ReasonMatched, New: e.isNew, rule: r, Err: err}
 	if v == verdictFailed {
-		d.Reason = PredicateFailed
+		d.Reason = ReasonPredicateFailed
 	}
 	switch {
 	case r.list == ListDeny:
@@ -215,19 +232,19 @@ func (e *evaluation) matched(r *compiledRule, v verdict, err error) Decision {
 	case e.in.req.HasApprover:
 		d.Source, d.Action = SourceAsk, Ask
 	default:
-		d.Source, d.Reason = SourceAsk, NoApprover
+		d.Source, d.Reason = SourceAsk, ReasonNoApprover
 	}
 	return d
 }
 
 // changed is the decision about a tool that is not the one that was approved.
 func (e *evaluation) changed() Decision {
-	return Decision{Action: e.askOrDeny(), Source: SourcePin, Reason: DefinitionChanged, New: e.isNew}
+	return Decision{Action: e.askOrDeny(), Source: SourcePin, Reason: ReasonDefinitionChanged, New: e.isNew}
 }
 
 // noMatch is the decision about a target that no rule matches.
 func (e *evaluation) noMatch(failures error) Decision {
-	d := Decision{Source: SourceDefault, Reason: NoMatch, New: e.isNew, Err: failures}
+	d := Decision{Source: SourceDefault, Reason: ReasonNoMatch, New: e.isNew, Err: failures}
 	if e.p.noMatch == AskNoMatch {
 		d.Action = e.askOrDeny()
 	}

@@ -137,7 +137,7 @@ func checkSegment(text string, at int, seg, noun string) *PatternError {
 			return fail(i, "is not valid UTF-8 at byte %d (0x%02x)", i, seg[i])
 		case unicode.IsControl(r):
 			return fail(i, "holds the control character %U", r)
-		case unicode.Is(unicode.Cf, r):
+		case invisible(r):
 			return fail(i, "holds the invisible character %U (remove it: nobody who reads the rule can see it)", r)
 		case i == 0 && unicode.IsSpace(r):
 			return fail(i, "begins with white space (remove it)")
@@ -157,7 +157,8 @@ func badByte(s string) bool {
 
 func validUTF8(s string) bool { return utf8.ValidString(s) }
 
+// invisible reports whether r is a control or a format character.
+func invisible(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
 // unprintable reports whether r could change how a terminal or a page shows what is around it.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
-}
+func unprintable(r rune) bool { return invisible(r) || r == '\u2028' || r == '\u2029' }

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// nameSeed makes the hash of names differ from process to process, so that nobody can choose names that collide.
+// Keys are always compared after the hash: a collision can cost time and never an answer.
+var nameSeed = [2]uint64{rand.Uint64() | 1, rand.Uint64() | 1}
+
+// hashName returns the seeded hash of s. It mixes 16 bytes with one widening multiplication; hash/maphash costs
+// about twice as much on names of 10 to 20 bytes, which are nearly all there are.
+func hashName(s string) uint64 {
+	n := len(s)
+	h := nameSeed[0] ^ uint64(n)*0x9e3779b97f4a7c15
+	i := 0
+	for ; n-i > 16; i += 16 {
+		h = mix(load64(s, i)^h, load64(s, i+8)^nameSeed[1])
+	}
+	var x, y uint64
+	switch {
+	case n-i >= 8:
+		x, y = load64(s, i), load64(s, n-8)
+	case n-i >= 4:
+		x, y = load32(s, i), load32(s, n-4)
+	case n-i > 0:
+		x = uint64(s[i]) | uint64(s[(i+n)>>1])<<8 | uint64(s[n-1])<<16
+	}
+	return mix(x^h, y^nameSeed[1])
+}
+
+// mix folds the 128-bit product of x and y into 64 bits.
+func mix(x, y uint64) uint64 {
+	hi, lo := bits.Mul64(x, y)
+	return hi ^ lo
+}
+
+// load64 and load32 read little-endian words; the compiler makes one load of each.
+func load64(s string, i int) uint64 {
+	s = s[i : i+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func load32(s string, i int) uint64 {
+	s = s[i : i+4]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
+}
+
+// nameTable finds strings by their bytes: open addressing with linear probing, at most half full. It is immutable
+// once made. The zero nameTable holds nothing.
+type nameTable struct {
+	slots []nameSlot // a power of two of them
+}
+
+// nameSlot holds the upper half of a hash, and the number of the string plus one; zero is a free slot.
+type nameSlot struct {
+	hash uint32
+	next uint32
+}
+
+// newNameTable returns the table of n different strings.
+func newNameTable(n int, name func(i int) string) nameTable {
+	if n == 0 {
+		return nameTable{}
+	}
+	t := nameTable{slots: make([]nameSlot, 1<<bits.Len(uint(2*n-1)))}
+	mask := uint64(len(t.slots) - 1)
+	for i := range n {
+		h := hashName(name(i))
+		at := h & mask
+		for t.slots[at].next != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = nameSlot{hash: uint32(h >> 32), next: uint32(i) + 1}
+	}
+	return t
+}
