@@ -1,0 +1,176 @@
+package automaton
+
+// This file is the search for all matches. What it finds is gathered in any order and sorted at the end.
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/penstock-mcp/penstock/fold"
+)
+
+// All appends to dst the numbers of all patterns that match the tool, ascending, each once.
+//
+// Cost: what [Index.First] costs, without what its stopping early saves, and time in proportion to what it
+// finds; each regexp that could match is tried once. It allocates nothing but room in dst for a name of up to 256
+// bytes, and for a longer one at most its fold.
+func (x *Index) All(dst []int32, server, name string) []int32 {
+	if x == nil || x.n == 0 {
+		return dst
+	}
+	ids, ok := x.known(server)
+	if !ok {
+		var buf [64]int32
+		return x.allName(dst, x.resolve(buf[:0], server), name)
+	}
+	return x.allName(dst, ids, name)
+}
+
+// AllIn is [Index.All] for a server resolved before.
+func (x *Index) AllIn(dst []int32, s Scope, name string) []int32 {
+	if x == nil || x.n == 0 {
+		return dst
+	}
+	return x.allName(dst, x.scopesOf(s), name)
+}
+
+func (x *Index) allName(dst []int32, ids []int32, name string) []int32 {
+	if x.mode == Folded && !isFolded(name) {
+		var buf [maxStackName]byte
+		return x.all(dst, ids, fold.Append(buf[:0], name), name)
+	}
+	return x.all(dst, ids, []byte(name), name)
+}
+
+// all appends what matches. name is raw, folded in mode Folded.
+func (x *Index) all(dst []int32, ids []int32, name []byte, raw string) []int32 {
+	from := len(dst)
+	var hash uint64
+	if x.literals.slots != nil {
+		hash = x.literals.seed.sum(name)
+	}
+	open := false // whether dst holds regexps that are not tried yet
+	for _, id := range ids {
+		s := &x.scopes[id]
+		if s.literals {
+			for ref := x.literals.find(id, hash, name); ref != 0; {
+				var num int32
+				num, ref = x.literals.number(ref)
+				dst = append(dst, num)
+			}
+		}
+		if s.prefix >= 0 {
+			dst = x.prefixes.appendAll(dst, s.prefix, name)
+		}
+		if s.suffix >= 0 {
+			dst = x.suffixes.appendAll(dst, s.suffix, name)
+		}
+		for _, i := range x.bare[s.bare:x.scopes[id+1].bare] {
+			dst = append(dst, x.res[i].num)
+			open = true
+		}
+	}
+	if x.machine.width != 0 {
+		var c cursor
+		if id := x.machine.next(&c, name); id != 0 {
+			var more bool
+			dst, more, _ = x.allDeep(dst, ids, name, &c, id)
+			open = open || more
+		}
+	}
+	found := sorted(dst[from:], x.n)
+	if open {
+		found = x.sieve(found, name, raw)
+	}
+	return dst[:from+len(found)]
+}
+
+// allDeep appends what the fragments in the name lead to, beginning with the chain at id. Regexps are
+// appended untried, and reported; so are the steps taken.
+func (x *Index) allDeep(dst []int32, ids []int32, name []byte, c *cursor, id uint32) ([]int32, bool, int) {
+	m := &x.machine
+	var done seen
+	open, steps := false, 0
+	for ; id != 0; id = m.next(c, name) {
+		for id != 0 && done.add(id, len(m.frags)) {
+			f, end := &m.frags[id], &m.frags[id+1]
+			dst = append(dst, m.plain[f.plain:end.plain]...)
+			steps += 1 + int(end.plain-f.plain)
+			for list, ids := m.extra[f.extra:end.extra], ids; len(list) > 0 && len(ids) > 0; {
+				steps++
+				switch want := ids[0]; {
+				case list[0].scope < want:
+					list = list[skipEntries(list, want):]
+				case list[0].scope > want:
+					ids = ids[skipScopes(ids, list[0].scope):]
+				default:
+					e := list[0]
+					list = list[1:]
+					switch {
+					case e.check == checkNone:
+						dst = append(dst, e.num)
+					case e.check&checkRegexp != 0:
+						dst = append(dst, e.num)
+						open = true
+					default:
+						steps += len(name)
+						if match(x.glob(e.check), name) {
+							dst = append(dst, e.num)
+						}
+					}
+				}
+			}
+			id = f.link
+		}
+	}
+	done.release()
+	return dst, open, steps + c.falls
+}
+
+// sieve removes from ascending numbers those of regexps that do not match.
+func (x *Index) sieve(found []int32, name []byte, raw string) []int32 {
+	kept := found[:0]
+	at := 0
+	for _, num := range found {
+		i, ok := slices.BinarySearchFunc(x.res[at:], num, func(r regexpRule, num int32) int { return int(r.num - num) })
+		at += i
+		if !ok || x.regexpMatches(x.res[at], name, raw) {
+			kept = append(kept, num)
+		}
+	}
+	return kept
+}
+
+// sorted sorts a list of numbers below n in place and returns it without duplicates.
+//
+// Where the list is a large part of all numbers, a bit for each of them is set and read back, which is
+// linear; sorting 100,000 numbers takes some 20 times as long.
+func sorted(list []int32, n int) []int32 {
+	if len(list) <= 12 {
+		for i := 1; i < len(list); i++ {
+			v, j := list[i], i
+			for ; j > 0 && list[j-1] > v; j-- {
+				list[j] = list[j-1]
+			}
+			list[j] = v
+		}
+		return slices.Compact(list)
+	}
+	if len(list) < 64 || len(list) < n/64 {
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	p := getWords(n)
+	for _, v := range list {
+		(*p)[v>>6] |= 1 << (v & 63)
+	}
+	k := 0
+	for i, w := range *p {
+		for ; w != 0; w &= w - 1 {
+			list[k] = int32(i<<6 + bits.TrailingZeros64(w))
+			k++
+		}
+	}
+	wordPool.Put(p)
+	return list[:k]
+}

@@ -1,0 +1,2 @@
+// Package automaton finds which of many patterns match a tool.
+package automaton

@@ -1,0 +1,54 @@
+package automaton
+
+// This file decides quickly whether a string is its own fold, which most names of tools are.
+//
+// fold.Is looks at one byte at a time. Here eight bytes are looked at together; a string with a byte
+// beyond ASCII is left to package fold, which owns the definition.
+
+import "github.com/penstock-mcp/penstock/fold"
+
+// maxStackName is the longest fold that needs no allocation. MCP asks for names of at most 128 bytes.
+const maxStackName = 256
+
+// load8 returns eight bytes of s from i on, the first one lowest.
+func load8(s string, i int) uint64 {
+	_ = s[i+7]
+	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+}
+
+// changes returns a word with the top bit of every byte set that fold changes. All bytes must be ASCII, so
+// no sum carries into the next byte.
+func changes(w uint64) uint64 {
+	upper := (w + (0x80-'A')*ones) &^ (w + (0x80-'Z'-1)*ones)
+	dash := (w + (0x80-'-')*ones) &^ (w + (0x80-'.'-1)*ones)
+	return (upper | dash) & tops
+}
+
+// isFolded reports whether s is its own fold.
+func isFolded(s string) bool {
+	n := len(s)
+	if n < 8 {
+		var w uint64
+		for i := range n {
+			w = w<<8 | uint64(s[i])
+		}
+		if w&tops != 0 {
+			return fold.Is(s)
+		}
+		return changes(w) == 0
+	}
+	var bad uint64
+	for i := 0; i < n-8; i += 8 {
+		w := load8(s, i)
+		if w&tops != 0 {
+			return fold.Is(s)
+		}
+		bad |= changes(w)
+	}
+	w := load8(s, n-8)
+	if w&tops != 0 {
+		return fold.Is(s)
+	}
+	return bad|changes(w) == 0
+}
