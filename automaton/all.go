@@ -5,8 +5,6 @@ package automaton
 import (
 	"math/bits"
 	"slices"
-
-	"github.com/penstock-mcp/penstock/fold"
 )
 
 // All appends to dst the numbers of all patterns that match the tool, ascending, each once.
@@ -37,13 +35,13 @@ func (x *Index) AllIn(dst []int32, s Scope, name string) []int32 {
 func (x *Index) allName(dst []int32, ids []int32, name string) []int32 {
 	if x.mode == Folded && !isFolded(name) {
 		var buf [maxStackName]byte
-		return x.all(dst, ids, fold.Append(buf[:0], name), name)
+		return x.all(dst, ids, loose(buf[:0], name), name)
 	}
-	return x.all(dst, ids, []byte(name), name)
+	return x.all(dst, ids, name, name)
 }
 
 // all appends what matches. name is raw, folded in mode Folded.
-func (x *Index) all(dst []int32, ids []int32, name []byte, raw string) []int32 {
+func (x *Index) all(dst []int32, ids []int32, name string, raw string) []int32 {
 	from := len(dst)
 	var hash uint64
 	if x.literals.slots != nil {
@@ -87,7 +85,7 @@ func (x *Index) all(dst []int32, ids []int32, name []byte, raw string) []int32 {
 
 // allDeep appends what the fragments in the name lead to, beginning with the chain at id. Regexps are
 // appended untried, and reported; so are the steps taken.
-func (x *Index) allDeep(dst []int32, ids []int32, name []byte, c *cursor, id uint32) ([]int32, bool, int) {
+func (x *Index) allDeep(dst []int32, ids []int32, name string, c *cursor, id uint32) ([]int32, bool, int) {
 	m := &x.machine
 	var done seen
 	open, steps := false, 0
@@ -114,7 +112,7 @@ func (x *Index) allDeep(dst []int32, ids []int32, name []byte, c *cursor, id uin
 						open = true
 					default:
 						steps += len(name)
-						if match(x.glob(e.check), name) {
+						if Match(x.glob(e.check), name) {
 							dst = append(dst, e.num)
 						}
 					}
@@ -128,7 +126,7 @@ func (x *Index) allDeep(dst []int32, ids []int32, name []byte, c *cursor, id uin
 }
 
 // sieve removes from ascending numbers those of regexps that do not match.
-func (x *Index) sieve(found []int32, name []byte, raw string) []int32 {
+func (x *Index) sieve(found []int32, name string, raw string) []int32 {
 	kept := found[:0]
 	at := 0
 	for _, num := range found {

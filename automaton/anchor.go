@@ -24,7 +24,7 @@ func newRarity(n int) rarity {
 }
 
 func (r *rarity) at(fragment string) *uint32 {
-	return &r.counts[r.seed.sum([]byte(fragment))>>r.shift]
+	return &r.counts[r.seed.sum(fragment)>>r.shift]
 }
 
 // windows calls f with the fragments that a piece of text offers: itself, or of a long one its beginning,

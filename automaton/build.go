@@ -169,7 +169,7 @@ func (b *builder) lists() {
 			from := len(x.applies)
 			if x.globs != nil && x.complete == id-1 && from <= maxListed*x.n+1024 {
 				name := x.servers.names[id-1]
-				x.applies = x.globs.all(x.applies, x.globs.anyList(), []byte(name), name)
+				x.applies = x.globs.all(x.applies, x.globs.anyList(), name, name)
 				for i := range x.applies[from:] {
 					x.applies[from+i] += x.firstGlob
 				}
@@ -251,15 +251,16 @@ func (b *builder) fileInfixes(wants *[]want) {
 func (b *builder) fileGlobs(wants *[]want, r *rarity) {
 	x := b.x
 	x.globEnd = make([]uint32, 0, b.count[globShape])
+	var text strings.Builder
 	for i := range b.parts {
 		if q := &b.parts[i]; q.shape == globShape {
 			w := r.pick(q.text)
 			*wants = append(*wants, want{pack(w), w, entry{q.scope, int32(i), uint32(len(x.globEnd))}})
-			x.globText = append(x.globText, q.text...)
-			x.globEnd = append(x.globEnd, uint32(len(x.globText)))
+			text.WriteString(q.text)
+			x.globEnd = append(x.globEnd, uint32(text.Len()))
 		}
 	}
-	x.globText = slices.Clip(x.globText)
+	x.globText = strings.Clone(text.String())
 }
 
 // fileRegexps counts the fragments that the regexps offer before it chooses; those of globs are counted.

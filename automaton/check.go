@@ -17,12 +17,10 @@ import (
 // which is only slower.
 const maxWaiting = 24
 
-// search is one search for the first match, beyond what the tables say.
+// search is the state of one search for the first match, beyond what the tables say. It refers to nothing,
+// which is what keeps it, and the name, on the stack: what a struct refers to is taken to go where any of it goes, and
+// regexps keep what they are given.
 type search struct {
-	x       *Index
-	ids     []int32
-	name    []byte
-	raw     string
 	best    int32
 	seen    seen
 	waiting [maxWaiting]uint32 // indices into Index.res
@@ -32,11 +30,11 @@ type search struct {
 
 // firstDeep ends what first began: it works off the hits of the machine, the rest of the scan and the
 // regexps. It returns the least matching number below best, or best, and the steps it took.
-func (x *Index) firstDeep(ids []int32, name []byte, raw string, best int32, c *cursor, h *hits) (int32, int) {
-	s := search{x: x, ids: ids, name: name, raw: raw, best: best}
+func (x *Index) firstDeep(ids []int32, name string, raw string, best int32, c *cursor, h *hits) (int32, int) {
+	s := search{best: best}
 	for {
 		for _, id := range h.id[:h.n] {
-			s.chain(id)
+			x.chain(&s, ids, name, raw, id)
 		}
 		h.n = 0
 		if x.floor >= s.best || c.pos == len(name) {
@@ -46,14 +44,14 @@ func (x *Index) firstDeep(ids []int32, name []byte, raw string, best int32, c *c
 	}
 	s.seen.release()
 	if s.n > 0 || len(x.bare) > 0 {
-		s.regexps()
+		x.regexps(&s, ids, name, raw)
 	}
 	return s.best, s.steps + c.falls
 }
 
 // chain works off a chain of fragments. Where it meets one that was worked off, so was the rest.
-func (s *search) chain(id uint32) {
-	m := &s.x.machine
+func (x *Index) chain(s *search, ids []int32, name string, raw string, id uint32) {
+	m := &x.machine
 	for id != 0 {
 		f, end := &m.frags[id], m.frags[id+1].extra
 		s.steps++
@@ -64,15 +62,15 @@ func (s *search) chain(id uint32) {
 			if !s.seen.add(id, len(m.frags)) {
 				return
 			}
-			s.entries(m.extra[f.extra:end])
+			x.entries(s, m.extra[f.extra:end], ids, name, raw)
 		}
 		id = f.link
 	}
 }
 
 // entries tries the entries of one fragment whose scopes apply.
-func (s *search) entries(list []entry) {
-	for ids := s.ids; len(list) > 0 && len(ids) > 0; {
+func (x *Index) entries(s *search, list []entry, ids []int32, name string, raw string) {
+	for len(list) > 0 && len(ids) > 0 {
 		switch want := ids[0]; {
 		case list[0].scope < want:
 			list = list[skipEntries(list, want):]
@@ -84,7 +82,7 @@ func (s *search) entries(list []entry) {
 			for len(list) > 0 && list[0].scope == want && list[0].num < s.best {
 				e := list[0]
 				list = list[1:]
-				if s.try(e) {
+				if x.try(s, e, name, raw) {
 					s.best = e.num
 				}
 			}
@@ -129,25 +127,25 @@ func skipScopes(ids []int32, scope int32) int {
 
 // try reports whether the pattern of an entry matches, its scope and fragment being given. A regexp is put
 // off if there is room.
-func (s *search) try(e entry) bool {
+func (x *Index) try(s *search, e entry, name string, raw string) bool {
 	s.steps++
 	switch {
 	case e.check == checkNone:
 		return true
 	case e.check&checkRegexp == 0:
-		s.steps += len(s.name)
-		return match(s.x.glob(e.check), s.name)
+		s.steps += len(name)
+		return Match(x.glob(e.check), name)
 	case s.n < maxWaiting:
 		s.waiting[s.n] = e.check &^ checkRegexp
 		s.n++
 		return false
 	}
-	s.steps += 2 * len(s.name)
-	return s.x.regexpMatches(s.x.res[e.check&^checkRegexp], s.name, s.raw)
+	s.steps += 2 * len(name)
+	return x.regexpMatches(x.res[e.check&^checkRegexp], name, raw)
 }
 
 // glob returns the i-th glob to be checked.
-func (x *Index) glob(i uint32) []byte {
+func (x *Index) glob(i uint32) string {
 	from := uint32(0)
 	if i > 0 {
 		from = x.globEnd[i-1]
@@ -157,49 +155,55 @@ func (x *Index) glob(i uint32) []byte {
 
 // regexps tries the regexps that wait and those without fragments, in the order of their numbers, until
 // one matches.
-func (s *search) regexps() {
+func (x *Index) regexps(s *search, ids []int32, name, raw string) {
 	slices.Sort(s.waiting[:s.n])
-	var lists [8][]uint32 // what is left to try of each list; more lists than this are tried one after the other
-	lists[0], s.n = s.waiting[:s.n], 1
-	for _, id := range s.ids {
-		list := s.x.bare[s.x.scopes[id].bare:s.x.scopes[id+1].bare]
-		switch {
-		case len(list) == 0:
-		case s.n < len(lists):
-			lists[s.n] = list
-			s.n++
-		default:
-			s.merge([][]uint32{list})
-		}
-	}
-	s.merge(lists[:s.n])
-}
-
-// merge tries the regexps of ascending lists, lowest first, until one matches.
-func (s *search) merge(lists [][]uint32) {
-	last := -1
-	for {
-		k := -1
-		for i, l := range lists {
-			if len(l) > 0 && (k < 0 || l[0] < lists[k][0]) {
-				k = i
+	var bare [8]span // what is left to try for each scope; more scopes than this are tried one after the other
+	n := 0
+	for _, id := range ids {
+		if part := (span{x.scopes[id].bare, x.scopes[id+1].bare}); part.from < part.to {
+			if n < len(bare) {
+				bare[n] = part
+				n++
+			} else {
+				x.merge(s, nil, []span{part}, name, raw)
 			}
 		}
-		if k < 0 {
+	}
+	x.merge(s, s.waiting[:s.n], bare[:n], name, raw)
+}
+
+// span is a part of Index.bare.
+type span struct{ from, to uint32 }
+
+// merge tries regexps, lowest number first, until one matches: waiting, which is ascending, and those of the spans.
+func (x *Index) merge(s *search, waiting []uint32, bare []span, name, raw string) {
+	for {
+		const end = 1<<32 - 1
+		next, from := uint32(end), -1
+		if len(waiting) > 0 {
+			next = waiting[0]
+		}
+		for i, b := range bare {
+			if b.from < b.to && x.bare[b.from] < next {
+				next, from = x.bare[b.from], i
+			}
+		}
+		switch {
+		case next == end:
 			return
+		case from >= 0:
+			bare[from].from++
+		default:
+			for len(waiting) > 0 && waiting[0] == next { // once for each of its fragments
+				waiting = waiting[1:]
+			}
 		}
-		i := lists[k][0]
-		lists[k] = lists[k][1:]
-		if int(i) == last {
-			continue
-		}
-		last = int(i)
-		r := s.x.res[i]
+		r := x.res[next]
 		if r.num >= s.best {
 			return
 		}
-		s.steps += 2 * len(s.name)
-		if s.x.regexpMatches(r, s.name, s.raw) {
+		s.steps += 2 * len(name)
+		if x.regexpMatches(r, name, raw) {
 			s.best = r.num
 			return
 		}
@@ -207,11 +211,11 @@ func (s *search) merge(lists [][]uint32) {
 }
 
 // regexpMatches tries the regexp on the raw name and, in mode Folded, on the fold.
-func (x *Index) regexpMatches(r regexpRule, name []byte, raw string) bool {
+func (x *Index) regexpMatches(r regexpRule, name string, raw string) bool {
 	if r.re.MatchString(raw) {
 		return true
 	}
-	if x.mode == Exact || string(name) == raw {
+	if x.mode == Exact || name == raw {
 		return false
 	}
 	// What regexp gets it may keep while it runs, so the fold cannot stay on the stack.

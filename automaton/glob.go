@@ -6,10 +6,7 @@ package automaton
 // stars; here every middle piece is taken at its leftmost place and never moved again, which is enough,
 // because a piece placed further left leaves more room to all that follow.
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // Match reports whether the segment glob matches the whole of s. '*' stands for any run of bytes, the
 // empty run too; every other byte stands for itself.
@@ -36,40 +33,6 @@ func Match(glob, s string) bool {
 		var piece string
 		piece, glob, _ = strings.Cut(glob, "*")
 		k := strings.Index(s, piece)
-		if k < 0 {
-			return false
-		}
-		s = s[k+len(piece):]
-	}
-	return true
-}
-
-// match is Match on bytes. The index keeps its globs in one slice of bytes and its names on the stack.
-func match(glob, s []byte) bool {
-	i := bytes.IndexByte(glob, '*')
-	if i < 0 {
-		return bytes.Equal(glob, s)
-	}
-	if !bytes.HasPrefix(s, glob[:i]) {
-		return false
-	}
-	s, glob = s[i:], glob[i+1:]
-	j := bytes.LastIndexByte(glob, '*')
-	if !bytes.HasSuffix(s, glob[j+1:]) {
-		return false
-	}
-	if j < 0 {
-		return true
-	}
-	s, glob = s[:len(s)-(len(glob)-j-1)], glob[:j]
-	for len(glob) > 0 {
-		piece := glob
-		if k := bytes.IndexByte(glob, '*'); k >= 0 {
-			piece, glob = glob[:k], glob[k+1:]
-		} else {
-			glob = nil
-		}
-		k := bytes.Index(s, piece)
 		if k < 0 {
 			return false
 		}

@@ -2,11 +2,7 @@ package automaton
 
 // This file is the index itself and the search for the first match.
 
-import (
-	"regexp"
-
-	"github.com/penstock-mcp/penstock/fold"
-)
+import "regexp"
 
 // Mode says how names compare.
 type Mode uint8
@@ -50,7 +46,7 @@ type Index struct {
 	machine  machine  // fragments of all others
 	floor    int32    // no pattern in machine has a lower number
 
-	globText []byte       // the globs to be checked once a fragment of them is found, one after the other
+	globText string       // the globs to be checked once a fragment of them is found, one after the other
 	globEnd  []uint32     // glob i ends at globEnd[i] in globText, and begins where the one before ends
 	res      []regexpRule // the regexps, by number
 	bare     []uint32     // indices into res of those without fragments, by scope, then number
@@ -110,9 +106,9 @@ func (x *Index) firstName(ids []int32, name string, limit int) int {
 	var num int32
 	if x.mode == Folded && !isFolded(name) {
 		var buf [maxStackName]byte
-		num = x.first(ids, fold.Append(buf[:0], name), name, best)
+		num = x.first(ids, loose(buf[:0], name), name, best)
 	} else {
-		num = x.first(ids, []byte(name), name, best)
+		num = x.first(ids, name, name, best)
 	}
 	if num == best {
 		return -1
@@ -121,7 +117,7 @@ func (x *Index) firstName(ids []int32, name string, limit int) int {
 }
 
 // first returns the least number below best that matches, or best. name is raw, folded in mode Folded.
-func (x *Index) first(ids []int32, name []byte, raw string, best int32) int32 {
+func (x *Index) first(ids []int32, name string, raw string, best int32) int32 {
 	var hash uint64
 	if x.literals.slots != nil {
 		hash = x.literals.seed.sum(name)

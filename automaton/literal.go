@@ -46,7 +46,7 @@ func recordSize(n int) int { return (litHead + n + 7) &^ 7 }
 
 // add enters a pattern. Patterns come in ascending order of their numbers.
 func (t *literals) add(scope, num int32, name string) {
-	h := t.seed.spread(t.seed.sum([]byte(name)), scope)
+	h := t.seed.spread(t.seed.sum(name), scope)
 	mask := uint32(len(t.slots) - 1)
 	at := len(t.text)
 	ref := uint32(at/8) + 1
@@ -82,7 +82,7 @@ func (t *literals) is(ref uint32, scope int32, name string) bool {
 }
 
 // find returns a ref to the record with the least number for (scope, name), or 0. h is the hash of the name.
-func (t *literals) find(scope int32, h uint64, name []byte) uint32 {
+func (t *literals) find(scope int32, h uint64, name string) uint32 {
 	h = t.seed.spread(h, scope)
 	mask := uint64(len(t.slots) - 1)
 	for i := h >> t.shift; ; i++ {
@@ -94,7 +94,7 @@ func (t *literals) find(scope int32, h uint64, name []byte) uint32 {
 			p := t.text[uint64(s.ref-1)*8:]
 			if binary.LittleEndian.Uint32(p) == uint32(scope) &&
 				binary.LittleEndian.Uint32(p[12:]) == uint32(len(name)) &&
-				string(p[litHead:litHead+len(name)]) == string(name) {
+				string(p[litHead:litHead+len(name)]) == name {
 				return s.ref
 			}
 		}

@@ -5,17 +5,14 @@ package automaton
 // fold.Is looks at one byte at a time. Here eight bytes are looked at together; a string with a byte
 // beyond ASCII is left to package fold, which owns the definition.
 
-import "github.com/penstock-mcp/penstock/fold"
+import (
+	"unsafe"
+
+	"github.com/penstock-mcp/penstock/fold"
+)
 
 // maxStackName is the longest fold that needs no allocation. MCP asks for names of at most 128 bytes.
 const maxStackName = 256
-
-// load8 returns eight bytes of s from i on, the first one lowest.
-func load8(s string, i int) uint64 {
-	_ = s[i+7]
-	return uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-		uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-}
 
 // changes returns a word with the top bit of every byte set that fold changes. All bytes must be ASCII, so
 // no sum carries into the next byte.
@@ -51,4 +48,17 @@ func isFolded(s string) bool {
 		return fold.Is(s)
 	}
 	return bad|changes(w) == 0
+}
+
+// loose returns s folded. The result lies in buf or, if it does not fit, on the heap.
+//
+// Safety: the string shares the memory of the slice that was appended to. Nothing writes to that memory
+// while the string is used: every caller's buf is its own, used once, and the string goes to functions that do not
+// keep it (the compiler would move buf to the heap if one did, and the tests count allocations).
+func loose(buf []byte, s string) string {
+	if len(s) > cap(buf) {
+		return fold.String(s)
+	}
+	b := fold.Append(buf, s)
+	return unsafe.String(unsafe.SliceData(b), len(b))
 }

@@ -81,7 +81,7 @@ type cursor struct {
 
 // next scans on to the next position where a fragment ends and returns the fragment where the chain
 // begins, or 0 at the end of the name.
-func (m *machine) next(c *cursor, name []byte) uint32 {
+func (m *machine) next(c *cursor, name string) uint32 {
 	pos, v := c.pos, c.state
 	for pos < len(name) {
 		if v&sparseBit != 0 {
@@ -153,7 +153,7 @@ func (h *hits) add(id uint32) {
 
 // least scans until the end of the name or until h is full. It returns the lesser of best and the least
 // plain number seen, and adds to h the beginnings of the chains that have extra entries.
-func (m *machine) least(c *cursor, name []byte, best int32, h *hits) int32 {
+func (m *machine) least(c *cursor, name string, best int32, h *hits) int32 {
 	pos, v := c.pos, c.state
 	table := m.table
 	for pos < len(name) {

@@ -6,8 +6,6 @@ package automaton
 // Naive: compare the server half of every pattern that matched by name. With scopes the other half of
 // the work is keyed by a small number, and for a server that some pattern names the list is ready made.
 
-import "github.com/penstock-mcp/penstock/fold"
-
 // anyScope is the scope of the patterns for every server.
 const anyScope int32 = 0
 
@@ -37,7 +35,7 @@ func (t *serverTable) intern(name string) int32 {
 	if 4*(len(t.names)+1) > 3*len(t.slots) {
 		t.grow()
 	}
-	h := t.seed.sum([]byte(name))
+	h := t.seed.sum(name)
 	mask := uint64(len(t.slots) - 1)
 	for i := h >> t.shift; ; i++ {
 		s := &t.slots[i&mask]
@@ -61,7 +59,7 @@ func (t *serverTable) grow() {
 	t.slots = make([]slot, 2*len(t.slots))
 	mask := uint64(len(t.slots) - 1)
 	for k, name := range t.names {
-		h := t.seed.sum([]byte(name))
+		h := t.seed.sum(name)
 		i := h >> t.shift
 		for t.slots[i&mask].ref != 0 {
 			i++
@@ -71,7 +69,7 @@ func (t *serverTable) grow() {
 }
 
 // find returns the number of name, or 0.
-func (t *serverTable) find(name []byte) int32 {
+func (t *serverTable) find(name string) int32 {
 	if t.slots == nil {
 		return 0
 	}
@@ -79,7 +77,7 @@ func (t *serverTable) find(name []byte) int32 {
 	mask := uint64(len(t.slots) - 1)
 	for i := h >> t.shift; ; i++ {
 		s := t.slots[i&mask]
-		if s.ref == 0 || s.tag == uint32(h) && t.names[s.ref-1] == string(name) {
+		if s.ref == 0 || s.tag == uint32(h) && t.names[s.ref-1] == name {
 			return int32(s.ref)
 		}
 	}
@@ -123,9 +121,9 @@ func (x *Index) scopesOf(s Scope) []int32 {
 func (x *Index) known(server string) ([]int32, bool) {
 	if x.mode == Folded && !isFolded(server) {
 		var buf [maxStackName]byte
-		return x.lists(x.servers.find(fold.Append(buf[:0], server)))
+		return x.lists(x.servers.find(loose(buf[:0], server)))
 	}
-	return x.lists(x.servers.find([]byte(server)))
+	return x.lists(x.servers.find(server))
 }
 
 // lists returns the ready-made list of literal scope id, and whether it is complete.
@@ -143,10 +141,9 @@ func (x *Index) resolve(dst []int32, server string) []int32 {
 	from := len(dst)
 	if x.mode == Folded && !isFolded(server) {
 		var buf [maxStackName]byte
-		n := fold.Append(buf[:0], server)
-		dst = x.globs.all(dst, x.globs.anyList(), n, server)
+		dst = x.globs.all(dst, x.globs.anyList(), loose(buf[:0], server), server)
 	} else {
-		dst = x.globs.all(dst, x.globs.anyList(), []byte(server), server)
+		dst = x.globs.all(dst, x.globs.anyList(), server, server)
 	}
 	for i := range dst[from:] {
 		dst[from+i] += x.firstGlob

@@ -39,7 +39,7 @@ func (x *Index) Stats() Stats {
 	s.Literals = x.literals.count
 	s.Bytes = int(unsafe.Sizeof(*x)) + size(x.servers.slots) + size(x.servers.names) + size(x.scopes) + size(x.start) +
 		size(x.applies) + size(x.literals.slots) + size(x.literals.text) + x.prefixes.bytes() + x.suffixes.bytes() +
-		m.bytes() + size(x.globText) + size(x.globEnd) + size(x.res) + size(x.bare)
+		m.bytes() + len(x.globText) + size(x.globEnd) + size(x.res) + size(x.bare)
 	if x.globs != nil {
 		s.Bytes += x.globs.Stats().Bytes
 	}

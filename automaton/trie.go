@@ -7,7 +7,6 @@ package automaton
 // its path, so the first match is read off the deepest node reached. Price: a node is 17 bytes and its label.
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -180,7 +179,7 @@ const (
 
 // step goes from node i down to the child that matches name, of which pos bytes are read. It returns 0
 // if there is none.
-func (t *tries) step(i uint32, name []byte, pos int) (uint32, int) {
+func (t *tries) step(i uint32, name string, pos int) (uint32, int) {
 	c := name[pos]
 	if t.back {
 		c = name[len(name)-1-pos]
@@ -202,14 +201,14 @@ func (t *tries) step(i uint32, name []byte, pos int) (uint32, int) {
 	if t.back {
 		part = name[len(name)-end : len(name)-pos]
 	}
-	if !bytes.Equal(part, label) {
+	if part != string(label) {
 		return 0, 0
 	}
 	return j, end
 }
 
 // least returns the least number of the tree at root that matches name, or none.
-func (t *tries) least(root int32, name []byte) int32 {
+func (t *tries) least(root int32, name string) int32 {
 	i := uint32(root)
 	for pos := 0; pos < len(name); {
 		j, p := t.step(i, name, pos)
@@ -222,7 +221,7 @@ func (t *tries) least(root int32, name []byte) int32 {
 }
 
 // appendAll appends the numbers of the tree at root that match name, each once, in no order.
-func (t *tries) appendAll(dst []int32, root int32, name []byte) []int32 {
+func (t *tries) appendAll(dst []int32, root int32, name string) []int32 {
 	i := uint32(root)
 	for pos := 0; ; {
 		dst = append(dst, t.posts[t.nodes[i].post:t.nodes[i+1].post]...)
