@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"sync"
 )
 
 // Evaluate reports what should happen to call.
@@ -122,7 +120,11 @@ func (rs *ruleset) firstAllow(server, name string, exactOnly bool) *compiledRule
 	if exactOnly {
 		return exact
 	}
-	general := rs.general.first(server, name)
+	return earlier(exact, rs.general.first(server, name))
+}
+
+// earlier returns the one of two rules of a list, either of which may be nil, that comes first.
+func earlier(exact, general *compiledRule) *compiledRule {
 	if exact == nil || general != nil && general.index < exact.index {
 		return general
 	}
@@ -152,22 +154,6 @@ func (e *evaluation) differs() bool {
 	return e.in.tool.fingerprint() != e.approved
 }
 
-// outlook is what the static rules say of one target: for each list the first rule that matches whatever the call
-// is like, and before it the dynamic rules whose static members match, in list order.
-type outlook struct {
-	deny, ask, allow             *compiledRule
-	denyOpen, askOpen, allowOpen []*compiledRule
-}
-
-// scratch is the memory one decision with candidates needs.
-type scratch struct {
-	subject subject
-	numbers []int32
-	out     outlook
-}
-
-var scratches = sync.Pool{New: func() any { return new(scratch) }}
-
 // general decides with everything there is: candidates, dynamic rules, failures.
 func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name string) Decision {
 	s := scratches.Get().(*scratch)
@@ -176,7 +162,7 @@ func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name stri
 	if e.in.tool != nil {
 		s.subject.hints, s.subject.trusted = e.in.tool.Hints, e.p.trusts(server)
 	}
-	s.matchLoose(rs)
+	s.matchLoose(rs, nil)
 	if d, ok := e.first(ctx, s.out.denyOpen, s.out.deny, nil); ok {
 		return d
 	}
@@ -186,7 +172,7 @@ func (e *evaluation) general(ctx context.Context, rs *ruleset, server, name stri
 	if d, ok := e.first(ctx, s.out.askOpen, s.out.ask, nil); ok {
 		return d
 	}
-	s.matchAllow(rs, e.isNew && !e.p.allowNew)
+	s.matchAllow(rs, nil, e.isNew && !e.p.allowNew)
 	return e.allowOrDefault(ctx, &s.out)
 }
 
@@ -257,73 +243,4 @@ func (e *evaluation) askOrDeny() Action {
 		return Ask
 	}
 	return Deny
-}
-
-func (s *subject) reset(server, name string) {
-	*s = subject{server: server, name: name}
-}
-
-// release gives s back, holding on to nothing of the request.
-func (s *scratch) release() {
-	s.subject = subject{}
-	o := &s.out
-	o.deny, o.ask, o.allow = nil, nil, nil
-	clear(o.denyOpen)
-	clear(o.askOpen)
-	clear(o.allowOpen)
-	scratches.Put(s)
-}
-
-// matchLoose fills in what the deny and ask rules say of the subject.
-func (s *scratch) matchLoose(rs *ruleset) {
-	o := &s.out
-	o.denyOpen, o.askOpen = o.denyOpen[:0], o.askOpen[:0]
-	o.deny, o.ask = nil, nil
-	if plain := rs.loose.first(s.subject.server, s.subject.name); plain != nil {
-		if plain.list == ListDeny {
-			o.deny = plain
-		} else {
-			o.ask = plain
-		}
-	}
-	s.numbers = rs.looseOpen.index.All(s.numbers[:0], s.subject.server, s.subject.name)
-	for _, n := range s.numbers {
-		r := rs.looseOpen.rules[n]
-		if r.list == ListDeny {
-			o.deny = s.open(r, o.deny, &o.denyOpen)
-		} else {
-			o.ask = s.open(r, o.ask, &o.askOpen)
-		}
-	}
-}
-
-// matchAllow fills in what the allow rules say of the subject.
-func (s *scratch) matchAllow(rs *ruleset, exactOnly bool) {
-	o := &s.out
-	o.allowOpen = o.allowOpen[:0]
-	o.allow = rs.firstAllow(s.subject.server, s.subject.name, exactOnly)
-	s.numbers = rs.allowOpen.index.All(s.numbers[:0], s.subject.server, s.subject.name)
-	for _, n := range s.numbers {
-		if r := rs.allowOpen.rules[n]; r.exact || !exactOnly {
-			o.allow = s.open(r, o.allow, &o.allowOpen)
-		}
-	}
-}
-
-// open looks at the candidate r of a list whose first known match is then: it returns the new first known match, and
-// adds r to open where only the call can decide it.
-func (s *scratch) open(r, then *compiledRule, open *[]*compiledRule) *compiledRule {
-	limit := int32(math.MaxInt32)
-	if then != nil {
-		limit = then.index
-	}
-	switch {
-	case r.index > limit || !r.staticHolds(&s.subject):
-		return then
-	case r.isDynamic():
-		*open = append(*open, r)
-		return then
-	default:
-		return r
-	}
 }

@@ -114,19 +114,23 @@ func (f *Filter) Visible(ctx context.Context, t *Tool, req *Request) bool {
 	if f == nil || t == nil || f.exclude.index.Any(t.Server, t.Name) {
 		return false
 	}
-	return f.visibleRest(ctx, t, req.or(), req.or().Approved, func() bool { return f.include.index.Any(t.Server, t.Name) })
+	in := f.showAll || f.include.index.Any(t.Server, t.Name)
+	if in && f.exclude.dynamic == nil {
+		return true
+	}
+	return f.functions(ctx, t, req.or(), req.or().Approved, in)
 }
 
-// visibleRest is what is left of Visible for a tool that no static exclude entry hides. included says whether a
-// static include entry matches.
-func (f *Filter) visibleRest(ctx context.Context, t *Tool, req *Request, base *Baseline, included func() bool) bool {
+// functions is what is left of Visible for a tool that no static exclude entry hides. included says whether a static
+// include entry matches, or there is no include entry.
+func (f *Filter) functions(ctx context.Context, t *Tool, req *Request, base *Baseline, included bool) bool {
 	in := Input{tool: t, req: req, base: base}
 	for _, r := range f.exclude.dynamic {
 		if v, _ := r.dynamicHolds(ctx, in); v != verdictNo {
 			return false
 		}
 	}
-	if f.showAll || included() {
+	if included {
 		return true
 	}
 	for _, r := range f.include.dynamic {
