@@ -23,7 +23,7 @@ func compileWinRoot(root string) (*pathRoot, error) {
 		r.form = sharePath
 	}
 	rest, refusal := r.cutPrefix(root)
-	if refusal == pathAccepted && len(rest) > 0 && isWinSeparator(rest[len(rest)-1]) {
+	if refusal == pathAccepted && len(rest) > 1 && isWinSeparator(rest[len(rest)-1]) {
 		rest = rest[:len(rest)-1]
 	}
 	if refusal == pathAccepted {

@@ -23,18 +23,21 @@ import (
 // the contract, over four times the deepest of the 4,504 definitions it was chosen on.
 const maxDepth = 128
 
-// maxValues is how many values one wanted or copied value may hold. A request of 16 MiB cannot hold more than
-// twice as many; the bound is there for Go values that share their parts, which depth alone would let grow to
-// 2^128.
-const maxValues = 1 << 22
+// maxWanted and maxCopied are how many values one wanted and one copied value may hold. A request of 16 MiB cannot hold
+// more than twice maxCopied, and no policy is near maxWanted; the bounds are there for Go values that share
+// their parts, which depth alone would let grow to 2^128.
+const (
+	maxWanted = 1 << 18
+	maxCopied = 1 << 22
+)
 
 var (
 	// ErrNotJSON says that a Go value stands for no JSON value.
 	ErrNotJSON = errors.New("not a JSON value")
 	// ErrTooDeep says that JSON nests deeper than 128, or that a Go value contains itself.
 	ErrTooDeep = errors.New("nested deeper than 128")
-	// ErrTooLarge says that a Go value holds more than 4,194,304 values.
-	ErrTooLarge = errors.New("more than 4194304 values")
+	// ErrTooLarge says that a Go value holds more values than may be compared with (262,144) or copied (4,194,304).
+	ErrTooLarge = errors.New("too large")
 )
 
 // A ValueError says why a Go value cannot be used as a JSON value. It names types, never values.
@@ -221,7 +224,7 @@ type wanted struct {
 
 // compileWanted returns v as a wanted value, or a *ValueError.
 func compileWanted(v any) (wanted, error) {
-	left := maxValues
+	left := maxWanted
 	return compileWantedPart(v, maxDepth, &left)
 }
 

@@ -14,7 +14,7 @@ import (
 //
 // Cost: one pass over v. It allocates nothing where v is no list or map.
 func cloneValue(v any) any {
-	left := maxValues
+	left := maxCopied
 	c, err := copyValue(v, maxDepth, &left)
 	if err != nil {
 		panic(err)
