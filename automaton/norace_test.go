@@ -1,0 +1,5 @@
+//go:build !race
+
+package automaton
+
+const raced = false
