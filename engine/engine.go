@@ -114,7 +114,7 @@ func (s *Snapshot) tools(server string) *toolset {
 	if s == nil {
 		return nil
 	}
-	if n := s.find(server); n >= 0 {
+	if n := s.servers.find(server); n >= 0 {
 		return s.sets[n]
 	}
 	return nil

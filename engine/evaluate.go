@@ -51,9 +51,9 @@ func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *To
 	approved, known := base.Lookup(tool.Target())
 	switch {
 	case p == nil:
-		return Decision{Source: SourceDefault, Reason: ReasonNoMatch, New: !known}
+		return Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: !known}}
 	case !p.scope[Tools]:
-		return Decision{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: !known}
+		return Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: !known}}
 	}
 	rs := &p.byKind[Tools]
 	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known, approved: approved, print: print}
@@ -98,9 +98,9 @@ func (p *Policy) evaluateOther(k Kind, server, name string, req *Request) (Decis
 	}
 	switch {
 	case p == nil:
-		return Decision{Source: SourceDefault, Reason: ReasonNoMatch}, nil
+		return Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch}}, nil
 	case !p.scope[k]:
-		return Decision{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope}, nil
+		return Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope}}, nil
 	}
 	e := evaluation{p: p, in: Input{req: req.or()}}
 	return e.general(context.Background(), &p.byKind[k], server, name), nil
@@ -206,7 +206,7 @@ func (e *evaluation) first(ctx context.Context, open []*compiledRule, then *comp
 
 // matched is the decision of rule r.
 func (e *evaluation) matched(r *compiledRule, v verdict, err error) Decision {
-	d := Decision{Reason: ReasonMatched, New: e.isNew, rule: r, Err: err}
+	d := Decision{Outcome: Outcome{Reason: ReasonMatched, New: e.isNew}, rule: r, Err: err}
 	if v == verdictFailed {
 		d.Reason = ReasonPredicateFailed
 	}
@@ -225,12 +225,12 @@ func (e *evaluation) matched(r *compiledRule, v verdict, err error) Decision {
 
 // changed is the decision about a tool that is not the one that was approved.
 func (e *evaluation) changed() Decision {
-	return Decision{Action: e.askOrDeny(), Source: SourcePin, Reason: ReasonDefinitionChanged, New: e.isNew}
+	return Decision{Outcome: Outcome{Action: e.askOrDeny(), Source: SourcePin, Reason: ReasonDefinitionChanged, New: e.isNew}}
 }
 
 // noMatch is the decision about a target that no rule matches.
 func (e *evaluation) noMatch(failures error) Decision {
-	d := Decision{Source: SourceDefault, Reason: ReasonNoMatch, New: e.isNew, Err: failures}
+	d := Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: e.isNew}, Err: failures}
 	if e.p.noMatch == AskNoMatch {
 		d.Action = e.askOrDeny()
 	}

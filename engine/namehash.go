@@ -3,6 +3,7 @@ package engine
 import (
 	"math/bits"
 	"math/rand/v2"
+	"strings"
 )
 
 // nameSeed makes the hash of names differ from process to process, so that nobody can choose names that collide.
@@ -48,14 +49,16 @@ func load32(s string, i int) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// nameTable finds strings by their bytes: open addressing with linear probing, at most half full. It is immutable
+// nameTable finds strings by their bytes: open addressing with linear probing, at most half full. The slots hold the
+// strings themselves, whose bytes lie one after the other, so that a hit touches two lines of memory. It is immutable
 // once made. The zero nameTable holds nothing.
 type nameTable struct {
 	slots []nameSlot // a power of two of them
 }
 
-// nameSlot holds the upper half of a hash, and the number of the string plus one; zero is a free slot.
+// nameSlot holds a string, the upper half of its hash, and its number plus one; zero is a free slot.
 type nameSlot struct {
+	name string
 	hash uint32
 	next uint32
 }
@@ -65,15 +68,43 @@ func newNameTable(n int, name func(i int) string) nameTable {
 	if n == 0 {
 		return nameTable{}
 	}
-	t := nameTable{slots: make([]nameSlot, 1<<bits.Len(uint(2*n-1)))}
-	mask := uint64(len(t.slots) - 1)
+	size := 0
 	for i := range n {
-		h := hashName(name(i))
+		size += len(name(i))
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for i := range n {
+		all.WriteString(name(i))
+	}
+	t := nameTable{slots: make([]nameSlot, 1<<bits.Len(uint(2*n-1)))}
+	mask, text := uint64(len(t.slots)-1), all.String()
+	for i := range n {
+		s := text[:len(name(i))]
+		text = text[len(s):]
+		h := hashName(s)
 		at := h & mask
 		for t.slots[at].next != 0 {
 			at = (at + 1) & mask
 		}
-		t.slots[at] = nameSlot{hash: uint32(h >> 32), next: uint32(i) + 1}
+		t.slots[at] = nameSlot{name: s, hash: uint32(h >> 32), next: uint32(i) + 1}
 	}
 	return t
+}
+
+// find returns the number of the string, or -1.
+func (t *nameTable) find(name string) int {
+	if len(t.slots) == 0 {
+		return -1
+	}
+	h := hashName(name)
+	for at := h; ; at++ {
+		s := &t.slots[at&uint64(len(t.slots)-1)]
+		if s.hash == uint32(h>>32) && s.next != 0 && s.name == name {
+			return int(s.next) - 1
+		}
+		if s.next == 0 {
+			return -1
+		}
+	}
 }

@@ -12,11 +12,10 @@ import (
 // Decision where no call can change it, else the rules that are left to ask. Tools of one server that are treated
 // alike share one program. It is immutable.
 type program struct {
-	// decisions are the answers without and with an approver. They hold where fixed is set.
+	// decisions are the answers without and with an approver, for a program that is decided.
 	decisions [2]Decision
 
-	fixed   bool     // visible to everyone who has the view, and no dynamic rule can change the decision or its id
-	decided bool     // like fixed, but the filter has functions to ask first
+	decided bool     // no dynamic rule can change the decision or its id
 	sight   sight    // what the filter's static entries say
 	isNew   bool     // the engine's baseline lacks the tool
 	changed bool     // the tool is pinned and not the one that was approved
@@ -40,6 +39,10 @@ type serverView struct {
 	epoch    uint64   // the one of set, at hand for DecideRef
 	of       []uint32 // the program of each tool
 	programs []program
+
+	// fixed holds the decisions of program p at 2p without and at 2p+1 with an approver, where everybody sees the
+	// tool and the program is decided. Elsewhere it holds the zero Decision, whose source is none.
+	fixed []Decision
 
 	// What the static rules say of each tool, list by list, rules that a call has a say in left out. An ask that
 	// stands behind a deny is not looked for.
@@ -194,6 +197,11 @@ func (b *viewBuilder) intern(i int, k programKey, p program, out *outlook) {
 			p.finish(b.view.Policy, out)
 		}
 		b.out.programs = append(b.out.programs, p)
+		if p.decided && p.sight == seen {
+			b.out.fixed = append(b.out.fixed, p.decisions[:]...)
+		} else {
+			b.out.fixed = append(b.out.fixed, Decision{}, Decision{})
+		}
 	}
 	b.out.of[i] = id
 }
@@ -205,13 +213,12 @@ func (p *program) finish(pol *Policy, out *outlook) {
 			denyOpen: cloneRules(out.denyOpen), askOpen: cloneRules(out.askOpen), allowOpen: cloneRules(out.allowOpen)}
 		return
 	}
-	p.fixed = p.sight == seen
 	for i, req := range [...]*Request{{}, {HasApprover: true}} {
 		switch {
 		case pol == nil:
-			p.decisions[i] = Decision{Source: SourceDefault, Reason: ReasonNoMatch, New: p.isNew}
+			p.decisions[i] = Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: p.isNew}}
 		case !pol.scope[Tools]:
-			p.decisions[i] = Decision{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: p.isNew}
+			p.decisions[i] = Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: p.isNew}}
 		default:
 			e := evaluation{p: pol, in: Input{req: req}, isNew: p.isNew}
 			p.decisions[i] = e.byOutlook(context.Background(), out, p.changed)

@@ -66,7 +66,7 @@ func (v *ViewSnapshot) serverView(set *toolset) *serverView {
 	if v == nil {
 		return nil
 	}
-	if n := v.snapshot.find(set.server); n >= 0 && v.servers[n].set == set {
+	if n := v.snapshot.servers.find(set.server); n >= 0 && v.servers[n].set == set {
 		return v.servers[n]
 	}
 	return nil

@@ -68,24 +68,6 @@ func (s *Snapshot) View(name string) *ViewSnapshot {
 	return &ViewSnapshot{snapshot: s}
 }
 
-// find returns the position of a server in sets, or -1.
-func (s *Snapshot) find(server string) int {
-	slots := s.servers.slots
-	if len(slots) == 0 {
-		return -1
-	}
-	h := hashName(server)
-	for at := h; ; at++ {
-		slot := slots[at&uint64(len(slots)-1)]
-		if slot.next == 0 {
-			return -1
-		}
-		if slot.hash == uint32(h>>32) && s.sets[slot.next-1].server == server {
-			return int(slot.next - 1)
-		}
-	}
-}
-
 // ViewSnapshot is a [Snapshot] as one group of callers sees it. It is immutable and safe for concurrent use: no method
 // takes a lock or writes shared memory. A nil *ViewSnapshot sees nothing and denies everything.
 type ViewSnapshot struct {
@@ -117,22 +99,26 @@ func (v *ViewSnapshot) Decide(ctx context.Context, call *Call, req *Request) (De
 	if v == nil || call == nil || v.servers == nil {
 		return Decision{}, ErrNotFound
 	}
-	n := v.snapshot.find(call.Server)
+	n := v.snapshot.servers.find(call.Server)
 	if n < 0 {
 		return Decision{}, ErrNotFound
 	}
 	sv := v.servers[n]
-	i := sv.set.find(call.Name)
+	i := sv.set.names.find(call.Name)
 	if i < 0 {
 		return Decision{}, ErrNotFound
 	}
-	if p := &sv.programs[sv.of[i]]; p.fixed {
-		if req == nil {
-			return p.decisions[0], nil
+	at := 2 * sv.of[i]
+	if req != nil {
+		if req.Approved != nil {
+			return v.decide(ctx, sv, i, call.Args, req)
 		}
-		if req.Approved == nil {
-			return p.decisions[approver(req)], nil
+		if req.HasApprover {
+			at++
 		}
+	}
+	if d := &sv.fixed[at]; d.Source != SourceNone {
+		return *d, nil
 	}
 	return v.decide(ctx, sv, i, call.Args, req)
 }
@@ -152,12 +138,12 @@ func (v *ViewSnapshot) Ref(server, name string) (Ref, bool) {
 	if v == nil || v.servers == nil {
 		return Ref{}, false
 	}
-	n := v.snapshot.find(server)
+	n := v.snapshot.servers.find(server)
 	if n < 0 {
 		return Ref{}, false
 	}
 	sv := v.servers[n]
-	i := sv.set.find(name)
+	i := sv.set.names.find(name)
 	if i < 0 || sv.programs[sv.of[i]].sight == hidden {
 		return Ref{}, false
 	}
@@ -174,8 +160,17 @@ func (v *ViewSnapshot) DecideRef(ctx context.Context, ref Ref, args map[string]a
 	if sv.epoch != ref.epoch {
 		return Decision{}, ErrStale
 	}
-	if p := &sv.programs[sv.of[ref.tool]]; p.fixed && (req == nil || req.Approved == nil) {
-		return p.decisions[approver(req)], nil
+	at := 2 * sv.of[ref.tool]
+	if req != nil {
+		if req.Approved != nil {
+			return v.decide(ctx, sv, int(ref.tool), args, req)
+		}
+		if req.HasApprover {
+			at++
+		}
+	}
+	if d := &sv.fixed[at]; d.Source != SourceNone {
+		return *d, nil
 	}
 	return v.decide(ctx, sv, int(ref.tool), args, req)
 }

@@ -98,28 +98,9 @@ func quarantineReason(name string) string {
 // not computed again.
 func (s *toolset) print(t *Tool) Fingerprint {
 	if s != nil && t.Fingerprint == "" {
-		if i := s.find(t.Name); i >= 0 && s.tools[i].Fingerprint == "" && bytes.Equal(s.tools[i].Raw, t.Raw) {
+		if i := s.names.find(t.Name); i >= 0 && s.tools[i].Fingerprint == "" && bytes.Equal(s.tools[i].Raw, t.Raw) {
 			return s.prints[i]
 		}
 	}
 	return t.fingerprint()
-}
-
-// find returns the number of the tool with the given name, or -1.
-func (s *toolset) find(name string) int {
-	slots := s.names.slots
-	if len(slots) == 0 {
-		return -1
-	}
-	h := hashName(name)
-	mask := uint64(len(slots) - 1)
-	for at := h & mask; ; at = (at + 1) & mask {
-		slot := slots[at&uint64(len(slots)-1)]
-		if slot.next == 0 {
-			return -1
-		}
-		if slot.hash == uint32(h>>32) && s.tools[slot.next-1].Name == name {
-			return int(slot.next - 1)
-		}
-	}
 }
