@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/penstock-mcp/penstock/engine"
 )
 
 // Check compares what an implementation says with what the vector fixes. The texts that an error's message
@@ -192,4 +194,46 @@ func (q Request) Text() string {
 		parts = append(parts, `"attributes": `+jsonText(q.Attributes))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// RequestObject returns the question as a request object (section 6), and whether there is one: bytes that are not
+// UTF-8, a call that differs from its tool, and arguments of what takes none cannot be written.
+func (c Case) RequestObject() (string, bool) {
+	t := c.Target
+	var line string
+	switch t.Kind {
+	case Resource:
+		line = fmt.Sprintf(`{"resource": {"server": %s, "uri": %s}`, quote(t.Server), quote(t.Name))
+	case Prompt:
+		line = fmt.Sprintf(`{"prompt": {"server": %s, "name": %s}`, quote(t.Server), quote(t.Name))
+	default:
+		line = fmt.Sprintf(`{"tool": {"server": %s, "name": %s`, quote(t.Server), quote(t.Name))
+		if t.Annotations != "" {
+			line += `, "annotations": ` + t.Annotations
+		}
+		if t.Fingerprint != "" {
+			line += `, "fingerprint": ` + quote(t.Fingerprint)
+		}
+		if t.Raw != "" {
+			line += `, "raw": ` + t.Raw
+		}
+		line += "}"
+	}
+	if c.Call != nil || t.Kind != Tool && c.Request.Args != nil {
+		return "", false
+	}
+	q := c.Request
+	q.Approved = slices.Clone(q.Approved)
+	for i, a := range q.Approved {
+		if a.Of == "" {
+			continue
+		}
+		f, err := engine.ComputeFingerprint([]byte(a.Of))
+		if err != nil {
+			return "", false
+		}
+		q.Approved[i] = Approval{Server: a.Server, Name: a.Name, Fingerprint: string(f)}
+	}
+	line += ", " + strings.TrimPrefix(q.Text(), "{")
+	return line, !strings.Contains(line, notUTF8)
 }
