@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Rival is something that a benchmark is timed against.
+type Rival struct {
+	Unit string      // of the metric, such as "x-map"
+	Run  func(n int) // does the rival's operation n times
+}
+
+const (
+	lapTime   = time.Millisecond // long against a reading of the clock, short against what disturbs the machine
+	maxRounds = 4096
+)
+
+// Race times run and the rivals in alternating rounds and reports ns/op, the median of run's laps, and for each rival the
+// median over the rounds of run's time by the rival's, for one operation each.
+//
+// A round is one lap of everybody, a lap about a millisecond or one operation. What disturbs the machine for longer
+// disturbs them alike, and what disturbs a few laps does not move a median. It also reports allocs/op and B/op, counted
+// in one lap of run alone and rounded down, as package testing does.
+func Race(b *testing.B, run func(n int), rivals ...Rival) {
+	b.Helper()
+	counts := make([]int, len(rivals))
+	ratios := make([][]float64, len(rivals))
+	for i, r := range rivals {
+		counts[i] = lapCount(r.Run)
+		ratios[i] = make([]float64, 0, maxRounds)
+	}
+	n := 1
+	if b.N > 1 {
+		n = min(lapCount(run), b.N)
+	}
+	n = max(n, b.N/maxRounds+1)
+	laps := make([]float64, 0, maxRounds)
+
+	allocs, bytes := allocations(run, min(n, b.N))
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= n {
+		own := lap(run, min(n, left))
+		laps = append(laps, own)
+		for i, r := range rivals {
+			ratios[i] = append(ratios[i], own/lap(r.Run, counts[i]))
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(Median(laps), "ns/op")
+	b.ReportMetric(allocs, "allocs/op")
+	b.ReportMetric(bytes, "B/op")
+	for i, r := range rivals {
+		b.ReportMetric(Median(ratios[i]), r.Unit)
+	}
+}
+
+// allocations returns what one of n operations allocates.
+func allocations(run func(n int), n int) (allocs, bytes float64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run(n)
+	runtime.ReadMemStats(&after)
+	count := uint64(n)
+	return float64((after.Mallocs - before.Mallocs) / count), float64((after.TotalAlloc - before.TotalAlloc) / count)
+}
+
+// lap returns the nanoseconds of one of n operations.
+func lap(run func(n int), n int) float64 {
+	start := time.Now()
+	run(n)
+	return float64(time.Since(start).Nanoseconds()) / float64(n)
+}
+
+// lapCount returns how many operations fill a lap.
+func lapCount(run func(n int)) int {
+	for n := 1; ; n *= 2 {
+		start := time.Now()
+		run(n)
+		if time.Since(start) >= lapTime/2 || n >= 1<<24 {
+			return n
+		}
+	}
+}
+
+// Median returns the median of values, which it sorts. That of none is zero.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
