@@ -152,12 +152,15 @@ func (c *checker) str(n *node, at *path, what string) (string, bool) {
 
 // word reads one of a few words.
 func (c *checker) word(n *node, at *path, words []string) (string, bool) {
-	got, ok := c.str(n, at, list(words, "or"))
-	if ok && !slices.Contains(words, got) {
-		c.add(n, at, "want %s, not %s%s", list(words, "or"), n.describe(), suggest(got, words))
+	switch {
+	case n.bad:
 		return "", false
+	case n.kind != kindString || !slices.Contains(words, n.text):
+		c.add(n, at, "want %s, not %s%s", list(words, "or"), n.describe(), suggest(n.text, words))
+		return "", false
+	default:
+		return n.text, true
 	}
-	return got, ok
 }
 
 // strs reads a list of strings, each with the node it stands at.
@@ -236,10 +239,11 @@ func (c *checker) trusted(n *node, at *path) {
 			if k.bad {
 				continue
 			}
-			if c.boolean(&n.items[i], at.child(k.text), false) {
-				o.Trusted, c.doc.trustedAt = append(o.Trusted, k.text), append(c.doc.trustedAt, k)
-			} else if err := engine.CheckServerID(k.text); err != nil {
+			trust := c.boolean(&n.items[i], at.child(k.text), false)
+			if err := engine.CheckServerID(k.text); err != nil {
 				c.addErr(k.place(c.file), at.child(k.text), err)
+			} else if trust {
+				o.Trusted, c.doc.trustedAt = append(o.Trusted, k.text), append(c.doc.trustedAt, k)
 			}
 		}
 	default:

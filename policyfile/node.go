@@ -63,9 +63,9 @@ func (n *node) describe() string {
 	}
 }
 
-// wantString is what follows "want a …, not …" where a string is wanted: in YAML, quotes make one.
+// wantString is what follows "want a …, not …" where a string is wanted: in YAML, quotes make one of a number.
 func (n *node) wantString() string {
-	if n.plain && n.kind != kindString && n.text != "" {
+	if n.plain && (n.kind == kindNumber || n.kind == kindBool) {
 		return " (put it in quotes to make it a string)"
 	}
 	return ""

@@ -138,7 +138,7 @@ func (c *checker) formsOf(n *node, at *path, filter bool) (found []*form, ok boo
 			c.unknownKey(k, at, ruleKeys(filter))
 			ok = false
 		case filter && !f.filter:
-			c.add(k, at, "%s rules belong to the policy (a filter takes patterns, regexps and predicates)", quote(f.name))
+			c.add(k, at, "a rule with %s belongs to the policy (a filter takes patterns, regexps and predicates)", quote(k.text))
 			return nil, false
 		case slices.Contains(found, f):
 		default:
@@ -181,24 +181,29 @@ func (c *checker) inForm(f *form, n *node, at *path) engine.Rule {
 // missingHints says what to write for a key that is missing.
 var missingHints = map[string]string{
 	"server": ` (write server: "*" for any server)`,
-	"regexp": ` (for a pattern write one string, such as "server/tool")`,
+	"regexp": " (a pattern is written as one string)",
 	"id":     " (without an id, write the rule alone)",
 }
 
 // kindRegexp reads the {server, regexp} of a resource or prompt rule.
 func (c *checker) kindRegexp(n *node, at *path, make func(string, *regexp.Regexp) engine.Rule) engine.Rule {
-	found := 0
-	count := option{"server", func(*node, *path) { found |= 1 }}
-	ok := c.object(n, at, `a mapping with "server" and "regexp"`, []option{count, {"regexp", func(*node, *path) { found |= 2 }}})
-	if !ok {
+	known := forms[0].keys
+	seen := func(*node, *path) {}
+	if !c.object(n, at, `a mapping with "server" and "regexp"`, []option{{known[0], seen}, {known[1], seen}}) {
 		return c.spoiled(n)
 	}
-	for i, key := range []string{"server", "regexp"} {
-		if found&(1<<i) == 0 && !n.spoiledKey(key) {
-			c.add(n, at, "the key %s is missing%s", quote(key), missingHints[key])
+	// A key that is not there may be the one that is misspelt.
+	misspelt := slices.ContainsFunc(n.keys, func(k node) bool { return k.bad || !slices.Contains(known, k.text) })
+	complete := true
+	for _, key := range known {
+		if n.find(key) == nil {
+			if complete && !misspelt {
+				c.add(n, at, "the key %s is missing%s", quote(key), missingHints[key])
+			}
+			complete = false
 		}
 	}
-	if found != 3 {
+	if !complete {
 		return c.spoiled(n)
 	}
 	return c.regexpRule(n, at, make)
