@@ -5,6 +5,7 @@ package automaton
 import (
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // All appends to dst the numbers of all patterns that match the tool, ascending, each once.
@@ -141,8 +142,9 @@ func (x *Index) sieve(found []int32, name string, raw string) []int32 {
 
 // sorted sorts a list of numbers below n in place and returns it without duplicates.
 //
-// Where the list is a large part of all numbers, a bit for each of them is set and read back, which is
-// linear; sorting 100,000 numbers takes some 20 times as long.
+// A short list is sorted by insertion. For a longer one a bit is set for each number and the bits are read back:
+// that is linear where sorting is not (388 numbers of 100,000: 1 µs against 10). A second level with a bit for
+// each word of the first keeps the reading short; it pays until the numbers are very thin.
 func sorted(list []int32, n int) []int32 {
 	if len(list) <= 12 {
 		for i := 1; i < len(list); i++ {
@@ -154,21 +156,51 @@ func sorted(list []int32, n int) []int32 {
 		}
 		return slices.Compact(list)
 	}
-	if len(list) < 64 || len(list) < n/64 {
+	if len(list) < n>>15 {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	p := getWords(n)
+	p := bitPool.Get().(*bitSorter)
+	list = list[:p.sort(list, n)]
+	bitPool.Put(p)
+	return list
+}
+
+// bitSorter is room to sort in. All its bits are 0 between uses.
+type bitSorter struct {
+	words Bitset // the numbers
+	upper Bitset // the words that are not 0
+}
+
+var bitPool = sync.Pool{New: func() any { return new(bitSorter) }}
+
+// sort sorts the list in place and returns how many different numbers there are.
+func (p *bitSorter) sort(list []int32, n int) int {
+	if len(p.words)*64 < n {
+		p.words = NewBitset(n)
+		p.upper = NewBitset(len(p.words))
+	}
+	words, upper := p.words, p.upper
 	for _, v := range list {
-		(*p)[v>>6] |= 1 << (v & 63)
+		i := uint32(v) >> 6
+		words[i] |= 1 << (uint32(v) & 63)
+		upper[i>>6] |= 1 << (i & 63)
 	}
 	k := 0
-	for i, w := range *p {
-		for ; w != 0; w &= w - 1 {
-			list[k] = int32(i<<6 + bits.TrailingZeros64(w))
-			k++
+	for i, u := range upper[:(n+4095)/4096] {
+		if u == 0 {
+			continue
+		}
+		upper[i] = 0
+		for ; u != 0; u &= u - 1 {
+			j := i<<6 + bits.TrailingZeros64(u)
+			w := words[j]
+			words[j] = 0
+			for ; w != 0; w &= w - 1 {
+				list[k] = int32(j<<6 + bits.TrailingZeros64(w))
+				k++
+			}
 		}
 	}
-	wordPool.Put(p)
-	return list[:k]
+	return k
 }
