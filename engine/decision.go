@@ -1,10 +1,12 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Action is what should happen to a call. The zero Action is Deny.
@@ -134,21 +136,24 @@ func (d Decision) String() string {
 	return b.String()
 }
 
-// MarshalJSON returns the object {"action", "source", "reason", "rule", "new"}; rule is null where no rule
-// decided.
-func (d Decision) MarshalJSON() ([]byte, error) {
-	var rule *string
-	if d.rule != nil {
-		rule = &d.rule.id
+// AppendJSON appends the object {"action", "source", "reason", "rule", "new"} to dst and returns the extended slice;
+// rule is null where no rule decided. It allocates only when dst has to grow.
+func (d Decision) AppendJSON(dst []byte) []byte {
+	dst = append(append(dst, `{"action":"`...), d.Action.String()...)
+	dst = append(append(dst, `","source":"`...), d.Source.String()...)
+	dst = append(append(dst, `","reason":"`...), d.Reason.String()...)
+	dst = append(dst, `","rule":`...)
+	if d.rule == nil {
+		dst = append(dst, "null"...)
+	} else {
+		// An id that is not UTF-8 loses its bad bytes: the error says so, and the text is good all the same.
+		dst, _ = jsontext.AppendQuote(dst, d.rule.id)
 	}
-	return json.Marshal(struct {
-		Action string  `json:"action"`
-		Source string  `json:"source"`
-		Reason string  `json:"reason"`
-		Rule   *string `json:"rule"`
-		New    bool    `json:"new"`
-	}{d.Action.String(), d.Source.String(), d.Reason.String(), rule, d.New})
+	return append(strconv.AppendBool(append(dst, `,"new":`...), d.New), '}')
 }
+
+// MarshalJSON returns what [Decision.AppendJSON] appends.
+func (d Decision) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
 
 // LogValue returns the decision as a group for package slog: the keys of [Decision.MarshalJSON], and error where
 // a predicate failed.
