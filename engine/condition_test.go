@@ -222,9 +222,9 @@ func TestAKeyThatDiffersInCaseMakesArgumentsFail(t *testing.T) {
 }
 
 func TestKeysThatBeginWithASlashAreJSONPointers(t *testing.T) {
-	args := decoded(t, `{"a": {"b": [{"c": "x"}, "y"], "": "empty", "m~n": 1, "s/t": 2, "0": "zero"}, "": {"": 3}, "/a": 9, "n": null}`)
+	args := decoded(t, `{"a": {"b": [{"c": "x"}, "y"], "": "empty", "m~n": 1, "s/t": 2, "0": "zero", "~1": "tilde"}, "": {"": 3}, "/a": 9, "n": null}`)
 	for pointer, want := range map[string]any{
-		"/a/b/0/c": "x", "/a/b/1": "y", "/a/": "empty", "/a/m~0n": 1, "/a/s~1t": 2, "/a/0": "zero", "//": 3, "/~1a": 9, "/n": nil,
+		"/a/b/0/c": "x", "/a/b/1": "y", "/a/": "empty", "/a/m~0n": 1, "/a/s~1t": 2, "/a/0": "zero", "/a/~01": "tilde", "//": 3, "/~1a": 9, "/n": nil,
 	} {
 		assert.Equal(t, "yes", answer(t, mustLookup(t, pointer, Equals(want)), args), pointer)
 		assert.Equal(t, "yes", answer(t, mustLookup(t, pointer, Exists(true)), args), pointer)

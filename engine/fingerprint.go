@@ -91,11 +91,8 @@ func exactNumbers(raw []byte) (jsontext.Value, error) {
 		if !ok {
 			return nil, &JSONError{Offset: int64(start), Err: fmt.Errorf("%w: %s", ErrInexactNumber, clipNumber(number))}
 		}
-		if f == 0 {
-			f = 0 // and not -0
-		}
 		out = append(out, raw[copied:start]...)
-		out = jsontext.AppendFloat(out, f, 64)
+		out = jsontext.AppendFloat(out, f, 64) // never of -0, which is no decimal
 		copied = end
 	}
 	if err := endOfJSON(d); err != nil {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -375,4 +377,30 @@ func TestHostileDefinitionsCostNoMoreThanTheirLength(t *testing.T) {
 func TestJSONErrorUnwraps(t *testing.T) {
 	cause := errors.New("cause")
 	assert.ErrorIs(t, &JSONError{Offset: 3, Err: cause}, cause)
+}
+
+func TestEveryRealDefinitionHasAFingerprint(t *testing.T) {
+	files, err := filepath.Glob("../testdata/catalogs/*.json")
+	require.NoError(t, err)
+	seen := map[Fingerprint]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var catalog struct{ Tools []json.RawMessage }
+		require.NoError(t, json.Unmarshal(text, &catalog))
+		for _, raw := range catalog.Tools {
+			f, err := ComputeFingerprint(raw)
+			require.NoError(t, err, "%s: %s", file, raw)
+			canonical := canonicalOracle(t, raw)
+			if other, ok := seen[f]; ok {
+				require.Equal(t, other, canonical, "two definitions with one fingerprint")
+			}
+			seen[f] = canonical
+			var tool struct{ Annotations json.RawMessage }
+			require.NoError(t, json.Unmarshal(raw, &tool))
+			_, err = HintsFromJSON(tool.Annotations)
+			require.NoError(t, err, "%s: %s", file, raw)
+		}
+	}
+	require.Greater(t, len(seen), 4_000)
 }

@@ -147,6 +147,7 @@ func TestPathsBelowAWindowsRoot(t *testing.T) {
 		{`C:\in`, "C:\\\u0131n", letters}, // dotless i
 		{`C:\in`, "C:\\\u0130n", letters}, // dotted I
 		{"C:\\\u00b5", "C:\\\u03bc", letters},
+		{"C:\\\u03f4", "C:\\\u03d1", letters}, // two thetas, each the other's neither upper nor lower case
 		{"C:\\\U00010400", "C:\\\U00010428", letters}, // beyond 16 bits
 		{`C:\straße`, `C:\STRASSE`, "outside"},
 		{`C:\é`, "C:\\e\u0301", "outside"},

@@ -19,8 +19,8 @@ import (
 // MarshalText), pointers, structs, NaN and the infinities are no JSON values here: about them nothing is
 // claimed, and what asks fails.
 
-// maxDepth is how deep containers may nest, in definitions, arguments and wanted values alike: the limit of
-// the contract, over four times the deepest of the 4,504 definitions it was chosen on.
+// maxDepth is how deep containers may nest, in definitions, arguments and wanted values alike. It is part of what a
+// fingerprint means: a definition that nests deeper has none.
 const maxDepth = 128
 
 // maxWanted and maxCopied are how many values one wanted and one copied value may hold. A request of 16 MiB cannot hold

@@ -195,21 +195,23 @@ func TestNestingAndSizeAreBounded(t *testing.T) {
 
 func TestCopiesShareNothingThatCanBeWritten(t *testing.T) {
 	pointer := new(int)
-	v := map[string]any{
-		"list":   []any{"a", map[string]any{"b": 1}},
-		"texts":  []string{"x", "y"},
-		"named":  namedObject{"k": []any{1}},
-		"array":  [2][]string{{"x"}, {"y"}},
-		"maps":   map[string][]int{"a": {1}},
-		"bytes":  []byte("ab"),
-		"mixed":  []any{nil, true, 1.5, json.Number("1e400"), "s", pointer},
-		"nils":   []any{[]any(nil), map[string]any(nil), []string(nil), map[string]int(nil)},
-		"ifaces": []error{nil, ErrMissing},
+	made := func() any {
+		return map[string]any{
+			"list":   []any{"a", map[string]any{"b": 1}},
+			"texts":  []string{"x", "y"},
+			"named":  namedObject{"k": []any{1}},
+			"array":  [2][]string{{"x"}, {"y"}},
+			"maps":   map[string][]int{"a": {1}},
+			"bytes":  []byte("ab"),
+			"mixed":  []any{nil, true, 1.5, json.Number("1e400"), "s", pointer},
+			"nils":   []any{[]any(nil), map[string]any(nil), []string(nil), map[string]int(nil)},
+			"ifaces": []error{nil, ErrMissing},
+		}
 	}
+	v := made()
 	c := cloneValue(v).(map[string]any)
 	require.Equal(t, v, c)
 	assert.Same(t, pointer, c["mixed"].([]any)[5], "a pointer is no JSON value and is shared")
-	before := cloneValue(v)
 	c["list"].([]any)[1].(map[string]any)["b"] = 2
 	c["list"].([]any)[0] = "z"
 	c["texts"].([]string)[0] = "z"
@@ -221,7 +223,7 @@ func TestCopiesShareNothingThatCanBeWritten(t *testing.T) {
 	c["mixed"].([]any)[0] = 1
 	c["ifaces"].([]error)[0] = ErrTooDeep
 	c["new"] = 1
-	assert.Equal(t, before, any(v), "writing to a copy changes nothing")
+	assert.Equal(t, made(), v, "writing to a copy changes nothing")
 	assert.Nil(t, cloneValue(nil))
 	assert.Nil(t, cloneValue([]any(nil)).([]any))
 	scalar := any("text")
