@@ -27,23 +27,20 @@ const (
 
 	outBit    = 1 << 31 // a fragment ends in this state
 	sparseBit = 1 << 30 // the state has no row; the rest of the value is its number less the number of rows
-
-	outColumn = 0 // the column of a row that holds the fragment where the state's chain begins, or 0
-	newColumn = 1 // the column of the bytes that are in no fragment
 )
 
 // machine finds fragments. The zero machine finds nothing; start no scan on it.
 type machine struct {
-	class [256]uint16 // the column of each byte value, at least newColumn
-	width uint32      // columns, that is the length of a row
-	rows  uint32      // states with a row: the numbers below this
-	table []uint32    // rows of values, except for column outColumn
+	class [256]uint8 // the column of each byte value; those that are in no fragment share column 0
+	width uint32     // the length of a row: the columns, of which there are at most 256, and one more
+	rows  uint32     // states with a row: the numbers below this
+	table []uint32   // rows of values; the last place of a row is the fragment where the state's chain begins, or 0
 
 	// States without a row. The i-th one here has the number rows+i; children follow one another.
 	child []uint32 // its children are child[i] to child[i+1]-1, counted here as i is; one more than there are states
 	fail  []uint32 // the value of the state of its longest proper tail, without outBit
 	out   []uint32 // the fragment where its chain begins, or 0
-	enter []uint16 // the column that leads to it from its parent
+	enter []uint8  // the column that leads to it from its parent
 
 	// frags describes the fragments, numbered from 1, and a sentinel. Entry 0 is no fragment.
 	frags []fragment
@@ -105,7 +102,7 @@ func (m *machine) chain(v uint32) uint32 {
 	if v&sparseBit != 0 {
 		return m.out[v&^sparseBit]
 	}
-	return m.table[v+outColumn]
+	return m.table[v+m.width-1]
 }
 
 // sparse makes one step from a state without a row.

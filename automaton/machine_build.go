@@ -95,14 +95,19 @@ func (m *machine) setClasses(texts []string) {
 			used[t[i]] = true
 		}
 	}
-	m.width = newColumn + 1
-	for c, u := range used {
-		m.class[c] = newColumn
-		if u {
-			m.class[c] = uint16(m.width)
-			m.width++
+	n := 0
+	for _, u := range used {
+		if !u {
+			n = 1 // column 0 is taken
 		}
 	}
+	for c, u := range used {
+		if u {
+			m.class[c] = uint8(n)
+			n++
+		}
+	}
+	m.width = uint32(n) + 1
 }
 
 // run is a state while the machine is built: the fragments lo to hi-1 share its depth bytes.
@@ -112,7 +117,7 @@ type run struct {
 	fail   uint32 // the value of the state it falls back to, without outBit
 	out    uint32 // the fragment where its chain begins, or 0
 	depth  uint16
-	enter  uint16 // the column that leads to it
+	enter  uint8 // the column that leads to it
 }
 
 // countStates returns how many states there are, the first one included.
@@ -134,7 +139,7 @@ func (m *machine) setStates(texts []string, budget int) {
 		m.child = make([]uint32, sparse+1)
 		m.fail = make([]uint32, sparse)
 		m.out = make([]uint32, sparse)
-		m.enter = make([]uint16, sparse)
+		m.enter = make([]uint8, sparse)
 	}
 	runs := make([]run, 1, n)
 	runs[0].hi = uint32(len(texts))
@@ -149,7 +154,7 @@ func (m *machine) setStates(texts []string, budget int) {
 			if s > 0 {
 				copy(row, m.table[r.fail:][:m.width])
 			}
-			row[outColumn] = r.out
+			row[m.width-1] = r.out
 		} else {
 			i := s - m.rows
 			m.child[i] = uint32(len(runs)) - m.rows
