@@ -2,7 +2,6 @@ package policyfile
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -86,19 +85,22 @@ func readTree(data []byte, ps *problems) *node {
 		ps.entries = append(ps.entries, notJSON)
 		return nil
 	}
-	// YAML in flow style begins with a brace, too. If it is neither, whichever reader came farther understood
-	// better what was meant.
+	// YAML in flow style begins with a brace, too, and JSON with a comment behind it is YAML. If it is neither, the
+	// first key tells what was meant.
 	yaml := &problems{file: ps.file}
 	root = readYAML(text, l, yaml)
-	if root == nil && len(yaml.entries) > 0 && before(yaml.entries[0], notJSON) {
+	if root == nil && quotedKey(text) {
 		yaml.entries = []*EntryError{notJSON}
 	}
 	ps.entries = append(ps.entries, yaml.entries...)
 	return root
 }
 
-func before(a, b *EntryError) bool {
-	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column)) < 0
+// quotedKey reports whether the first key of text, which begins with a brace, is in double quotes.
+func quotedKey(text []byte) bool {
+	const space = " \t\r\n"
+	_, rest, _ := bytes.Cut(text, []byte("{"))
+	return bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte(`"`))
 }
 
 // Load reads the document in the file path, as [Parse] does. In messages the file has opts.File as its name, or its

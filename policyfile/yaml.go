@@ -2,9 +2,7 @@ package policyfile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 
@@ -49,83 +47,17 @@ func readYAML(text []byte, l *lines, ps *problems) *node {
 	}
 	if err != nil {
 		if !masked {
-			r.syntaxError(err, scan)
+			syntaxError(err, text, l, ps, scan)
 		}
 		return nil
 	}
-	if root == nil {
+	if root == nil || root.Kind == yaml.ScalarNode && root.Style == 0 && root.Value == "" {
 		ps.addAt(l, 0, `the document is empty (it begins with "version: 1")`)
 		return nil
 	}
 	n := new(node)
 	r.convert(root, n, nil, 0)
 	return n
-}
-
-// mask returns text with a letter at each of the offsets.
-func mask(text []byte, offsets []int) []byte {
-	text = bytes.Clone(text)
-	for _, off := range offsets {
-		text[off] = 'x'
-	}
-	return text
-}
-
-// errSecond is a second document in the stream.
-type errSecond struct{ line, column int }
-
-func (e *errSecond) Error() string { return "a second document begins here (one file holds one)" }
-
-// parseYAML returns the content of the only document of text, nil if there is none.
-func parseYAML(text []byte) (root *yaml.Node, err error) {
-	defer func() {
-		// The parser panics on input its authors did not think of.
-		if p := recover(); p != nil {
-			root, err = nil, fmt.Errorf("yaml: %v", p)
-		}
-	}()
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, second yaml.Node
-	switch err := d.Decode(&doc); {
-	case err == io.EOF:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	switch err := d.Decode(&second); {
-	case err == nil:
-		return nil, &errSecond{second.Line, second.Column}
-	case err != io.EOF:
-		return nil, err
-	}
-	if len(doc.Content) == 0 {
-		return nil, nil
-	}
-	return doc.Content[0], nil
-}
-
-// syntaxError reports what the parser says. Of the place it knows the line at best, so the column is where
-// the line's text begins.
-func (r *yamlReader) syntaxError(err error, scan yamlScan) {
-	var second *errSecond
-	if errors.As(err, &second) {
-		r.ps.addAt(r.lines, r.lines.offset(second.line, second.column), "%w", err)
-		return
-	}
-	if scan.open >= 0 {
-		r.ps.addAt(r.lines, scan.open, "YAML: %q is never closed", rune(r.text[scan.open]))
-		return
-	}
-	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if _, scanErr := fmt.Sscanf(msg, "line %d:", &line); scanErr == nil {
-		_, msg, _ = strings.Cut(msg, ": ")
-	}
-	off := r.lines.offset(line, 1)
-	for off < len(r.text) && (r.text[off] == ' ' || r.text[off] == '\t') {
-		off++
-	}
-	r.ps.addAt(r.lines, off, "YAML: %s", msg)
 }
 
 // convert makes n of y.
