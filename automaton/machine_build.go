@@ -45,7 +45,20 @@ func newMachine(wants []want, budget int) machine {
 	m.setClasses(texts)
 	m.setStates(texts, budget)
 	m.setChains()
+	m.shrink()
 	return m
+}
+
+// shrink makes the table small if its values fit.
+func (m *machine) shrink() {
+	if len(m.table) > smallBit || len(m.frags) > smallBit || len(m.out) > 0 {
+		return
+	}
+	m.small = make([]uint16, len(m.table))
+	for i, v := range m.table {
+		m.small[i] = uint16(v&^outBit) | uint16(v>>31)<<15
+	}
+	m.table = nil
 }
 
 // setFragments numbers the distinct fragments, files the wants under them and returns them, sorted.

@@ -49,7 +49,7 @@ func (x *Index) Stats() Stats {
 func (t *tries) bytes() int { return size(t.nodes) + size(t.first) + size(t.text) + size(t.posts) }
 
 func (m *machine) bytes() int {
-	return size(m.table) + size(m.child) + size(m.fail) + size(m.out) + size(m.enter) +
+	return size(m.table) + size(m.small) + size(m.child) + size(m.fail) + size(m.out) + size(m.enter) +
 		size(m.frags) + size(m.plain) + size(m.extra)
 }
 
