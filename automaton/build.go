@@ -19,7 +19,7 @@ const (
 	suffixShape               // *a
 	infixShape                // *a*, where a is a fragment
 	globShape                 // all others; the fragment is not enough
-	regexpShape
+	regexpShape               // a regexp, and what is past the bound on text
 )
 
 // part is a pattern while the index is built.
@@ -58,6 +58,7 @@ type builder struct {
 	parts []part
 	count [regexpShape + 1]int // parts of each shape
 	bytes int                  // bytes of the records of the literals
+	room  int                  // bytes of text that may still be indexed
 	globs serverTable          // the distinct server globs
 }
 
@@ -67,13 +68,20 @@ type builder struct {
 // Build keeps no reference to patterns, but shares its strings and regexps.
 //
 // Cost: for a literal some 100 ns and 50 bytes; a prefix, suffix or infix about three times that; and the table of
-// fragments, which takes up to 8 MB. There may be up to 2^31 patterns, and all texts together up to 4 GB.
-func Build(mode Mode, patterns []Pattern) *Index {
+// fragments, which takes up to 8 MB. Patterns past the first gigabyte of text are tried one by one. There may
+// be fewer than 2^31 patterns.
+func Build(mode Mode, patterns []Pattern) *Index { return build(mode, patterns, maxText) }
+
+// maxText bounds the text that is indexed, so that offsets in it and the number of states, which is at most
+// one more, are less than sparseBit.
+const maxText = sparseBit - 2
+
+func build(mode Mode, patterns []Pattern, room int) *Index {
 	x := &Index{mode: mode, n: len(patterns), floor: none}
 	if x.n == 0 {
 		return x
 	}
-	b := builder{x: x, in: patterns, parts: make([]part, x.n)}
+	b := builder{x: x, in: patterns, parts: make([]part, x.n), room: room}
 	b.split()
 	b.scopes()
 	b.literals()
@@ -90,8 +98,13 @@ func (b *builder) split() {
 		p, q := &b.in[i], &b.parts[i]
 		if p.Re != nil {
 			q.shape = regexpShape
+			b.room -= maxAlternatives * maxFragment
 		} else {
-			q.shape, q.text = shapeOf(b.loose(p.Name))
+			name := b.loose(p.Name)
+			q.shape, q.text = shapeOf(name)
+			if b.room -= len(name); b.room < 0 {
+				q.shape, q.text = regexpShape, name
+			}
 			if q.shape == literalShape {
 				b.bytes += recordSize(len(q.text))
 			}
@@ -269,9 +282,13 @@ func (b *builder) fileRegexps(wants *[]want, r *rarity) {
 	sets := make([][][]string, 0, b.count[regexpShape])
 	for i := range b.parts {
 		if b.parts[i].shape == regexpShape {
-			sets = append(sets, requiredLiterals(x.mode, b.in[i].Re.String()))
-			r.countSets(sets[len(sets)-1])
-			x.res = append(x.res, regexpRule{b.in[i].Re, int32(i)})
+			var s [][]string
+			if re := b.in[i].Re; re != nil && b.room >= 0 {
+				s = requiredLiterals(x.mode, re.String())
+				r.countSets(s)
+			}
+			sets = append(sets, s)
+			x.res = append(x.res, regexpRule{b.in[i].Re, b.parts[i].text, int32(i)})
 		}
 	}
 	for i, rule := range x.res {

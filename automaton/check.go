@@ -212,6 +212,9 @@ func (x *Index) merge(s *search, waiting []uint32, bare []span, name, raw string
 
 // regexpMatches tries the regexp on the raw name and, in mode Folded, on the fold.
 func (x *Index) regexpMatches(r regexpRule, name string, raw string) bool {
+	if r.re == nil {
+		return Match(r.glob, name)
+	}
 	if r.re.MatchString(raw) {
 		return true
 	}

@@ -54,8 +54,9 @@ type Index struct {
 
 // regexpRule is a pattern with a regexp.
 type regexpRule struct {
-	re  *regexp.Regexp
-	num int32
+	re   *regexp.Regexp
+	glob string // if re is nil: the glob to try, of a pattern past maxText
+	num  int32
 }
 
 // Len returns the number of patterns.

@@ -167,15 +167,18 @@ func TestNamesThatFoldLonger(t *testing.T) {
 	patterns := []Pattern{{Server: "*", Name: "*İİ*x"}, {Server: "*", Name: "*\u0307X"}, {Server: "İ*", Name: "İ*"}, {Server: "*", Name: strings.Repeat("Ⱥ", 200)},
 		{Server: "*", Re: regexp.MustCompile("^İ+x$")}, {Server: "*", Re: regexp.MustCompile(`^(i\x{307})+x$`)}}
 	x := Build(Folded, patterns)
-	hits := 0
+	hits, step := 0, 1
+	if raced {
+		step = 7
+	}
 	for _, unit := range []string{"İ", "Ⱥ", "K", "A\xff", "-"} {
-		for n := range 300 {
+		for n := 0; n < 300; n += step {
 			for _, name := range []string{strings.Repeat(unit, n), strings.Repeat(unit, n) + "x"} {
 				hits += agree(t, x, Folded, patterns, strings.Repeat(unit, n%5), name)
 			}
 		}
 	}
-	assert.Greater(t, hits, 1000)
+	assert.Greater(t, hits, 200)
 }
 
 // Ten thousand different server globs are not tried one by one.
@@ -247,11 +250,11 @@ func TestFirstTriesFewRegexps(t *testing.T) {
 func TestNameThatHoldsEverything(t *testing.T) {
 	var patterns []Pattern
 	var name strings.Builder
-	for i := range 400 {
+	for i := range 150 {
 		patterns = append(patterns,
 			Pattern{Server: fmt.Sprintf("%.*s*", i%12, "serverserver"), Name: fmt.Sprintf("*f%03d*!", i)},
 			Pattern{Server: "serverserverx", Re: regexp.MustCompile(fmt.Sprintf("(r%03d|q%03d).*%d", i, i, i%3))},
-			Pattern{Server: fmt.Sprintf("%.*s*", i%12, "serverserver"), Re: regexp.MustCompile(fmt.Sprintf("^.{%d}$", 500+i%4*100))})
+			Pattern{Server: fmt.Sprintf("%.*s*", i%12, "serverserver"), Re: regexp.MustCompile(fmt.Sprintf("^.{%d}$", 400+i%4*100))})
 		fmt.Fprintf(&name, "f%03dr%03dq%03d", i, i, i)
 	}
 	for _, mode := range []Mode{Exact, Folded} {
