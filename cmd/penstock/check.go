@@ -96,6 +96,9 @@ func runCheck(cmd *cobra.Command, flags *checkFlags, paths []string) error {
 	if !slices.Contains(formats, flags.format) {
 		return fmt.Errorf("--format %q: want table, json or csv", flags.format)
 	}
+	if cmd.Flags().Changed("only") && len(flags.only) == 0 {
+		return errors.New("--only: want deny, ask or allow")
+	}
 	show, err := parseOnly(flags.only)
 	if err != nil {
 		return err

@@ -150,7 +150,7 @@ func cells(r *row) [tableColumns]string {
 	case hidden:
 		seen = "no"
 	}
-	rule, isNew := "-", ""
+	rule, isNew := "-", "-"
 	if id := d.RuleID(); id != "" {
 		rule = text.Plain(id)
 	}

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -48,8 +53,28 @@ func appendAnswer(dst []byte, v visibility, d engine.Decision) []byte {
 	return strconv.AppendBool(dst, d.New)
 }
 
-// appendString appends s as a JSON string. Bytes that are not UTF-8, which JSON cannot hold, become U+FFFD.
+// appendString appends s as a JSON string. Bytes that are not UTF-8, which JSON cannot hold, become U+FFFD. What does
+// not print is escaped: it means the same to every reader of JSON, and nothing to a terminal.
 func appendString(dst []byte, s string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // the error is about bytes that are not UTF-8; the string is complete
+	if !strings.ContainsFunc(s, needsEscape) {
+		dst, _ = jsontext.AppendQuote(dst, s) // the error is about bytes that are not UTF-8; the string is complete
+		return dst
+	}
+	quoted, _ := jsontext.AppendQuote(nil, s)
+	for _, r := range string(quoted) {
+		if !needsEscape(r) {
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			dst = fmt.Appendf(dst, `\u%04x`, unit)
+		}
+	}
 	return dst
+}
+
+// needsEscape reports whether r could change how a terminal shows what is around it. JSON itself escapes what is below
+// the space.
+func needsEscape(r rune) bool {
+	return r >= 0x7f && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }

@@ -20,7 +20,7 @@ import (
 
 // The policies of testdata/policies, held against every real tool of testdata/catalogs.
 
-var update = flag.Bool("update", false, "write testdata/baselines/production.json")
+var update = flag.Bool("update", false, "write the expected outputs of testdata/scripts and testdata/baselines/production.json")
 
 const (
 	testdata           = "../../testdata/"

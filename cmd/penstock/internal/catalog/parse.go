@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,12 +21,9 @@ func Parse(server, file string, data []byte) (*Catalog, error) {
 	}
 	err := p.top()
 	if err == nil {
-		_, err = p.dec.ReadToken()
-		switch {
-		case err == nil:
-			err = source.At(p.dec.InputOffset(), errors.New("more data after the catalog"))
-		case errors.Is(err, io.EOF):
-			err = nil
+		end := p.dec.InputOffset()
+		if more := bytes.TrimLeft(data[end:], " \t\r\n"); len(more) > 0 {
+			err = source.At(int64(len(data)-len(more)), errors.New("more data after the catalog"))
 		}
 	}
 	if err == nil {
@@ -130,7 +126,10 @@ func (p *parser) tool() error {
 				return source.At(offset, fmt.Errorf("annotations: want an object, not %s", source.Kind(k)))
 			}
 			var err error
-			if tool.Hints, err = engine.HintsFromJSON(value); err != nil {
+			var inside *engine.JSONError
+			if tool.Hints, err = engine.HintsFromJSON(value); errors.As(err, &inside) {
+				return source.At(offset+inside.Offset, fmt.Errorf("annotations: %w", inside.Err))
+			} else if err != nil {
 				return source.At(offset, fmt.Errorf("annotations: %w", err))
 			}
 		}
