@@ -166,6 +166,8 @@ func (v vocabulary) pattern(res []*regexp.Regexp) Pattern {
 	switch v.IntN(8) {
 	case 0:
 		p.Name = v.name()
+	case 2, 3:
+		p.Name = "*" + v.word() + v.word() + "*"
 	case 1:
 		p.Re = res[v.IntN(len(res))]
 	}
@@ -173,7 +175,8 @@ func (v vocabulary) pattern(res []*regexp.Regexp) Pattern {
 }
 
 var someRegexps = func() (res []*regexp.Regexp) {
-	for _, s := range []string{"^a", "b$", "ab|ba", "(?i)ab", "(?i)s", "a+b", "x?", "[ab]_", "a.b", "^$", "(a|b)(_|-)a", "\uFFFD", "(?i)k", "A{2,}", "é"} {
+	for _, s := range []string{"^a", "b$", "ab|ba", "(?i)ab", "(?i)s", "a+b", "x?", "a(.*_)?b", "a[a-z]?b",
+		"[ab]_", "a.b", "^$", "(a|b)(_|-)a", "\uFFFD", "(?i)k", "A{2,}", "é"} {
 		res = append(res, regexp.MustCompile(s))
 	}
 	return res
@@ -226,6 +229,28 @@ func TestIndexRandomSetsAgreeWithTheReference(t *testing.T) {
 	assert.Greater(t, hits, asked/10)
 	assert.Greater(t, many, asked/20)
 	assert.Greater(t, misses, asked/20)
+}
+
+// What is at the end of a chain is found, whatever is at its beginning: every kind of pattern under a
+// fragment, and every kind under a tail of that.
+func TestEveryKindUnderEveryTail(t *testing.T) {
+	kinds := func(f string) []Pattern {
+		return []Pattern{{Server: "*", Name: "*" + f + "*"}, {Server: "s", Name: "*" + f + "*"}, {Server: "s*", Name: "*" + f + "*"},
+			{Server: "*", Name: "*" + f + "*z"}, {Server: "s", Name: "x*" + f}, {Server: "*", Re: regexp.MustCompile(f)}, {Server: "s", Re: regexp.MustCompile(f + ".*z$")}}
+	}
+	for _, long := range kinds("abcd") {
+		for _, mid := range kinds("bcd") {
+			for _, short := range kinds("d") {
+				for _, p := range [][]Pattern{{long, mid, short}, {short, mid, long}, {mid, short}, {long, short}, {short, long}} {
+					x := Build(Folded, p)
+					for _, name := range []string{"xabcd", "abcdz", "bcd", "XABCD", "d", "dz", "xd", "q"} {
+						agree(t, x, Folded, p, "s", name)
+						agree(t, x, Folded, p, "r", name)
+					}
+				}
+			}
+		}
+	}
 }
 
 func TestEmptyIndexMatchesNothing(t *testing.T) {

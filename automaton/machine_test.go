@@ -189,6 +189,22 @@ func TestFragmentWindows(t *testing.T) {
 	}
 }
 
+func TestSeenRemembersWhatMovedFromTheStack(t *testing.T) {
+	for _, total := range []int{49, 200, 5000} {
+		for range 3 { // with pooled memory that was used before
+			var s seen
+			r := rand.New(rand.NewPCG(8, uint64(total)))
+			have := map[uint32]bool{}
+			for range 3 * total {
+				id := uint32(1 + r.IntN(total-1))
+				require.Equal(t, !have[id], s.add(id, total))
+				have[id] = true
+			}
+			s.release()
+		}
+	}
+}
+
 func TestSortedSortsAndDropsDuplicates(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 7))
 	for _, n := range []int{0, 1, 2, 12, 13, 63, 64, 1000, 5000} {

@@ -137,6 +137,7 @@ func TestTableKeepsItsBudget(t *testing.T) {
 		t.Logf("%+v", s)
 		assert.LessOrEqual(t, len(x.machine.table)*4, tableBudget)
 		assert.Less(t, s.DenseRows, s.States)
+		assert.LessOrEqual(t, s.States, maxFragment*s.Fragments+1, "fragments are cut")
 		assert.Less(t, s.Bytes, tableBudget+len(patterns)*400)
 		for i := 0; i < len(patterns); i += 501 {
 			name := "x" + strings.Trim(patterns[i].Name, "*") + "y"
