@@ -254,8 +254,8 @@ func (f *flattener) addPattern(r Rule) {
 }
 
 func (f *flattener) addRegexp(r Rule) {
-	if r.more.re == nil {
-		f.c.fail(f.e, r, errors.New("the regular expression is nil"))
+	if r.more.re == nil || len(r.more.re.SubexpNames()) == 0 {
+		f.c.fail(f.e, r, errors.New("the regular expression is nil or was never compiled"))
 		return
 	}
 	if err := parseServerGlob(r.text); err != nil {
@@ -267,7 +267,8 @@ func (f *flattener) addRegexp(r Rule) {
 		return
 	}
 	f.setKind(r.kind, r)
-	f.addStatic(regexpAnchor, automaton.Pattern{Server: r.text, Re: r.more.re})
+	re := *r.more.re // UnmarshalText and Longest change the original
+	f.addStatic(regexpAnchor, automaton.Pattern{Server: r.text, Re: &re})
 }
 
 // addStatic adds a pattern or regexp, as the anchor where it is better than the one there is.

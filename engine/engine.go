@@ -104,10 +104,15 @@ func (e *Engine) Remove(server string) {
 	e.publish(&update{server: server})
 }
 
-// Snapshot returns the current state.
+// Snapshot returns the current state: nil, which is empty, for a nil *Engine and before the first write to a zero one.
 //
 // Cost: one atomic load.
-func (e *Engine) Snapshot() *Snapshot { return e.current.Load() }
+func (e *Engine) Snapshot() *Snapshot {
+	if e == nil {
+		return nil
+	}
+	return e.current.Load()
+}
 
 // tools returns the tools of a server, or nil.
 func (s *Snapshot) tools(server string) *toolset {

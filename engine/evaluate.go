@@ -15,7 +15,7 @@ import (
 // It returns an error that wraps [ErrTargetMismatch] when call and tool name different targets, and a
 // [ServerIDError] for a server id that no server can have; the Decision is then a deny. A predicate that
 // fails counts as matching in deny and ask and as not matching in allow, and Decision.Err wraps its cause. A
-// nil *Policy denies everything.
+// nil *Policy and the zero Policy deny everything.
 //
 // Cost: one pass over the bytes of the two names for each group of lists, whatever the number of static
 // rules, plus one call for each predicate that pass leaves open; where a pin has to be checked and the tool brings
@@ -49,11 +49,8 @@ func checkCall(call *Call, tool *Tool) error {
 // where it is not known yet.
 func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *Tool, req *Request, base *Baseline, print *Fingerprint) Decision {
 	approved, known := base.Lookup(tool.Target())
-	switch {
-	case p == nil:
-		return Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: !known}}
-	case !p.scope[Tools]:
-		return Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: !known}}
+	if p == nil || !p.scope[Tools] {
+		return p.unasked(!known)
 	}
 	rs := &p.byKind[Tools]
 	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known, approved: approved, print: print}
@@ -96,14 +93,20 @@ func (p *Policy) evaluateOther(k Kind, server, name string, req *Request) (Decis
 	if !validServerID(server) {
 		return Decision{}, CheckServerID(server)
 	}
-	switch {
-	case p == nil:
-		return Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch}}, nil
-	case !p.scope[k]:
-		return Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope}}, nil
+	if p == nil || !p.scope[k] {
+		return p.unasked(false), nil
 	}
 	e := evaluation{p: p, in: Input{req: req.or()}}
 	return e.general(context.Background(), &p.byKind[k], server, name), nil
+}
+
+// unasked is the decision where no rule is asked: an allow about what is out of the policy's scope, a deny where the
+// policy is nil or the zero Policy, the only one with nothing in its scope.
+func (p *Policy) unasked(isNew bool) Decision {
+	if p == nil || p.scope == [kinds]bool{} {
+		return Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: isNew}}
+	}
+	return Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: isNew}}
 }
 
 // first returns the first rule of x that matches, or nil.

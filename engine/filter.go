@@ -20,8 +20,8 @@ type FilterOptions struct {
 // Filter decides which tools a caller sees at all. A hidden tool is as good as not there: in no list, and a call to
 // it fails like a call to a tool that does not exist.
 //
-// A Filter is immutable and safe for concurrent use. A nil *Filter hides everything; the filter of the zero
-// [FilterOptions] hides nothing.
+// A Filter is immutable and safe for concurrent use. A nil *Filter and the zero Filter, which was never compiled, hide
+// everything; the filter of the zero [FilterOptions] hides nothing.
 type Filter struct {
 	include, exclude filterList
 	showAll          bool // there is no include entry: what is not excluded is seen

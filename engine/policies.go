@@ -35,8 +35,12 @@ func (p *Policies) Update(name string, o PolicyOptions) error {
 // Set stores a compiled policy under name, replacing the one that was there. A nil policy denies everything.
 func (p *Policies) Set(name string, compiled *Policy) { p.names().Store(name, compiled) }
 
-// Get returns the policy stored under name, or nil, which denies everything. It takes no lock.
+// Get returns the policy stored under name, or nil, which denies everything. It takes no lock. A nil *Policies is
+// empty.
 func (p *Policies) Get(name string) *Policy {
+	if p == nil {
+		return nil
+	}
 	compiled, _ := p.names().Load(name)
 	return compiled
 }

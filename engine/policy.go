@@ -40,12 +40,12 @@ type PolicyOptions struct {
 	Trusted  []string
 }
 
-// Policy decides whether a call may run. It is immutable and safe for concurrent use. A nil *Policy denies
-// everything.
+// Policy decides whether a call may run. It is immutable and safe for concurrent use. A nil *Policy and the zero
+// Policy, which was never compiled, deny everything.
 type Policy struct {
 	deny, ask, allow []compiledRule
 	byKind           [kinds]ruleset
-	scope            [kinds]bool
+	scope            [kinds]bool // at least one, but for the zero Policy
 	noMatch          NoMatch
 	pins             bool
 	allowNew         bool

@@ -214,15 +214,12 @@ func (p *program) finish(pol *Policy, out *outlook) {
 		return
 	}
 	for i, req := range [...]*Request{{}, {HasApprover: true}} {
-		switch {
-		case pol == nil:
-			p.decisions[i] = Decision{Outcome: Outcome{Source: SourceDefault, Reason: ReasonNoMatch, New: p.isNew}}
-		case !pol.scope[Tools]:
-			p.decisions[i] = Decision{Outcome: Outcome{Action: Allow, Source: SourceScope, Reason: ReasonOutOfScope, New: p.isNew}}
-		default:
-			e := evaluation{p: pol, in: Input{req: req}, isNew: p.isNew}
-			p.decisions[i] = e.byOutlook(context.Background(), out, p.changed)
+		if pol == nil || !pol.scope[Tools] {
+			p.decisions[i] = pol.unasked(p.isNew)
+			continue
 		}
+		e := evaluation{p: pol, in: Input{req: req}, isNew: p.isNew}
+		p.decisions[i] = e.byOutlook(context.Background(), out, p.changed)
 	}
 }
 
