@@ -25,7 +25,6 @@ type Policy struct {
 	Trusted       Trust
 	Deny, Ask     []Rule
 	Allow         []Rule
-	lists         map[string]bool // the lists a document names, which may be empty
 }
 
 // Trust defines the option trusted: all of it, the servers of a list, or a map of id to bool.

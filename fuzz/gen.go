@@ -215,7 +215,9 @@ func (g *Gen) Target(kind Kind, rules ...Rule) Target {
 func (g *Gen) fit(r Rule, t *Target) {
 	switch r.Form {
 	case All, Named:
-		g.fit(pick(g, r.Rules), t)
+		if len(r.Rules) > 0 {
+			g.fit(pick(g, r.Rules), t)
+		}
 	case Regexp:
 		if r.Kind == t.Kind {
 			t.Server = g.filled(r.Server)

@@ -53,7 +53,7 @@ func (g *Gen) Policy(kind Kind) *Policy {
 			}
 		}
 	}
-	if g.odds(1) && !g.Valid {
+	if g.odds(1) && !g.Valid && !p.Trusted.All {
 		p.Trusted.IDs = append(p.Trusted.IDs, pick(g, badServers))
 	}
 	if g.odds(4) { // a kind that is out of scope

@@ -187,3 +187,64 @@ func testOtherKind(t *testing.T, kind Kind) {
 	require.Zero(t, count.counts["new true"])
 	require.Zero(t, count.counts["source pin"])
 }
+
+func TestRandomDocumentsMeanWhatTheGoOptionsMean(t *testing.T) {
+	g, count := FromSeed(seed(t)), &tally{}
+	for range caseCount() / 4 {
+		tryDocument(t, g, count)
+	}
+	count.requireAll(t, "compared", "refused")
+}
+
+func TestRandomConditionsAnswerLikeTheReference(t *testing.T) {
+	g, count := FromSeed(seed(t)), &tally{}
+	for range caseCount() / 5 {
+		tryConditions(t, g, count)
+	}
+	want := []string{"refused"}
+	for _, op := range []string{"equals", "in", "regexp", "contains", "inside", "outside", "exists", "each", "any"} {
+		want = append(want, op+": matched", op+": no_match", op+": predicate_failed")
+	}
+	count.requireAll(t, want...)
+}
+
+func TestRandomPathsAnswerLikeTheReference(t *testing.T) {
+	g := FromSeed(seed(t))
+	for range caseCount() / 4 {
+		tryPath(t, g.Root(), g.Path())
+	}
+}
+
+func TestRandomDefinitionsHaveTheFingerprintsOfTheReference(t *testing.T) {
+	s := seed(t)
+	g, rng := FromSeed(s), rand.New(rand.NewPCG(s, 1))
+	for range caseCount() / 4 {
+		data := make([]byte, 40)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		tryFingerprint(t, jsonText(g.Value(4)), jsonText(g.Value(2)), data)
+		tryFingerprint(t, pick(g, raws), pick(g, raws), data)
+	}
+}
+
+func TestRandomNamesFoldLikeTheReference(t *testing.T) {
+	g := FromSeed(seed(t))
+	for range caseCount() {
+		tryFold(t, g.Name(), g.Name())
+	}
+}
+
+func TestRandomPatternsAnswerLikeTheReference(t *testing.T) {
+	g := FromSeed(seed(t))
+	for range caseCount() / 8 {
+		tryPattern(t, g.Pattern(pick(g, []Kind{Tool, Tool, Resource, Prompt})), g.Server(), g.Name())
+	}
+}
+
+func TestRandomFiltersAreStaticThenDynamic(t *testing.T) {
+	g := FromSeed(seed(t))
+	for range caseCount() / 4 {
+		tryStaticThenDynamic(t, g)
+	}
+}

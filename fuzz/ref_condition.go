@@ -155,11 +155,11 @@ func holdsValue(c Cond, v any) truth {
 		}
 		return no
 	case "inside", "outside":
-		in, err := inside(v, c.Value.(string))
-		if err != nil {
-			return failed
+		result := inside(v, c.Value.(string))
+		if result == failed || c.Op == "inside" {
+			return result
 		}
-		return truthOf(in == (c.Op == "inside"))
+		return truthOf(result == no)
 	case "exists": // of an element, which is there
 		return truthOf(c.Value.(bool))
 	case "each", "any":

@@ -14,40 +14,61 @@ type path struct {
 	segments []string
 }
 
-// inside decides section 5.6: whether v is at or under root, or an error where the predicate fails.
-func inside(v any, root string) (bool, error) {
+// inside decides section 5.6: whether v is at or under root. It fails where the predicate does.
+func inside(v any, root string) truth {
 	s, ok := v.(string)
 	if !ok {
-		return false, fmt.Errorf("not a string")
+		return failed // "one that is not a string"
 	}
 	at, err := readRoot(root)
 	if err != nil {
-		return false, err
+		panic(err) // "The root is checked when compiled"
 	}
-	var p path
+	read, same := readWindows, sameWithoutCase
 	if at.volume == "/" {
-		p, err = readPosix(s)
-	} else {
-		p, err = readWindows(s)
-		// "UNC unless the root is one". The text does not say what a path with a drive is under a UNC root: a
-		// drive can be mapped to that very share, so it is refused (ours).
-		if err == nil && strings.HasPrefix(p.volume, `\\`) != strings.HasPrefix(at.volume, `\\`) {
-			err = fmt.Errorf("a UNC path and a drive")
-		}
+		read, same = readPosix, func(a, b string) truth { return truthOf(a == b) } // "POSIX segments compare by bytes"
 	}
+	p, err := read(s)
 	if err != nil {
-		return false, err
+		return failed
+	}
+	// "UNC unless the root is one". The text does not say what a path with a drive is under a UNC root: a drive
+	// can be mapped to that very share, so it is refused (ours).
+	if strings.HasPrefix(p.volume, `\\`) != strings.HasPrefix(at.volume, `\\`) {
+		return failed
 	}
 	// "They compare whole segments"
-	if p.volume != at.volume || len(p.segments) < len(at.segments) {
-		return false, nil
+	parts := []truth{same(at.volume, p.volume), truthOf(len(p.segments) >= len(at.segments))}
+	for i := 0; i < len(at.segments) && i < len(p.segments); i++ {
+		parts = append(parts, same(at.segments[i], p.segments[i]))
 	}
-	for i := range at.segments {
-		if at.segments[i] != p.segments[i] {
-			return false, nil
+	return every(parts)
+}
+
+// sameWithoutCase compares two names of Windows: "letters compared without case". Letters that only some of Unicode's
+// mappings join are one letter to some systems and two to others, and so are those beyond U+FFFF: then there is no
+// answer (ours).
+func sameWithoutCase(a, b string) truth {
+	x, y := []rune(a), []rune(b)
+	if len(x) != len(y) {
+		return no
+	}
+	var parts []truth
+	for i := range x {
+		switch {
+		case x[i] == y[i]:
+			parts = append(parts, yes)
+		case !sameButForCase(string(x[i]), string(y[i])) &&
+			unicode.ToLower(x[i]) != unicode.ToLower(y[i]) && unicode.ToUpper(x[i]) != unicode.ToUpper(y[i]):
+			parts = append(parts, no)
+		case x[i] < 0x10000 && y[i] < 0x10000 &&
+			unicode.ToLower(x[i]) == unicode.ToLower(y[i]) && unicode.ToUpper(x[i]) == unicode.ToUpper(y[i]):
+			parts = append(parts, yes)
+		default:
+			parts = append(parts, failed)
 		}
 	}
-	return true, nil
+	return every(parts)
 }
 
 // readRoot reads the root of a predicate: "one trailing / on it is allowed".
@@ -94,8 +115,7 @@ var (
 	drive     = regexp.MustCompile(`^[A-Za-z]:/`)
 )
 
-// readWindows reads an absolute Windows path, or refuses it. "Letters compared without case": everything
-// comes back in lower case. "Either separator": everything is read with "/".
+// readWindows reads an absolute Windows path, or refuses it. "Either separator": everything is read with "/".
 func readWindows(s string) (path, error) {
 	var p path
 	if strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
@@ -116,13 +136,13 @@ func readWindows(s string) (path, error) {
 				return p, err
 			}
 		}
-		p.volume = `\\` + strings.ToLower(parts[0]+`\`+parts[1])
+		p.volume = `\\` + parts[0] + `\` + parts[1]
 		if len(parts) == 2 {
 			return p, nil
 		}
 		rest = parts[2]
 	case drive.MatchString(s):
-		p.volume = strings.ToLower(s[:2])
+		p.volume = s[:2]
 		if len(s) == 3 {
 			return p, nil
 		}
@@ -134,7 +154,7 @@ func readWindows(s string) (path, error) {
 		if err := checkWindowsSegment(segment); err != nil {
 			return p, err
 		}
-		p.segments = append(p.segments, strings.ToLower(segment))
+		p.segments = append(p.segments, segment)
 	}
 	return p, nil
 }
