@@ -297,7 +297,13 @@ func (f *flattener) addStatic(grade int, p automaton.Pattern) {
 func (f *flattener) addLookup(r Rule) {
 	lookup, err := compileLookup(r.text, r.more.conds, r.form == formArg)
 	if err != nil {
-		f.c.fail(f.e, r, err)
+		faults := []error{err}
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			faults = several.Unwrap()
+		}
+		for _, fault := range faults {
+			f.c.fail(f.e, r, fault)
+		}
 		return
 	}
 	f.setKind(Tools, r)

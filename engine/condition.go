@@ -115,7 +115,8 @@ func Each(c ...Condition) Condition { return Condition{op: condEach, parts: slic
 // Any returns the condition that the value is a list and one of its elements meets every one of c.
 func Any(c ...Condition) Condition { return Condition{op: condAny, parts: slices.Clone(c)} }
 
-// String returns the condition on one line, such as equals "x" or each(inside "/data").
+// String returns the condition in the notation of a policy document, on one line, such as equals: "x" or
+// each: {inside: "/data"}.
 func (c Condition) String() string {
 	var b strings.Builder
 	c.write(&b, maxDepth)
@@ -128,12 +129,12 @@ func (c Condition) write(b *strings.Builder, depth int) {
 		return
 	}
 	b.WriteString(c.op.String())
+	b.WriteString(": ")
 	switch c.op {
 	case condEquals, condContains:
-		b.WriteByte(' ')
 		writeValue(b, c.values[0])
 	case condIn:
-		b.WriteString(" [")
+		b.WriteByte('[')
 		for i, v := range c.values {
 			if i > 0 {
 				b.WriteString(", ")
@@ -143,19 +144,16 @@ func (c Condition) write(b *strings.Builder, depth int) {
 		b.WriteByte(']')
 	case condRegexp:
 		if c.re == nil {
-			b.WriteString(" nil")
+			b.WriteString("nil")
 			return
 		}
-		b.WriteByte(' ')
 		b.WriteString(strconv.Quote(c.re.String()))
 	case condInside, condOutside:
-		b.WriteByte(' ')
 		b.WriteString(strconv.Quote(c.root))
 	case condExists:
-		b.WriteByte(' ')
 		b.WriteString(strconv.FormatBool(c.want))
 	case condEach, condAny:
-		b.WriteByte('(')
+		b.WriteByte('{')
 		for i, part := range c.parts {
 			if i > 0 {
 				b.WriteString(", ")
@@ -166,7 +164,7 @@ func (c Condition) write(b *strings.Builder, depth int) {
 			}
 			part.write(b, depth-1)
 		}
-		b.WriteByte(')')
+		b.WriteByte('}')
 	}
 }
 

@@ -76,27 +76,27 @@ func TestWhatAConditionWasMadeFromMayChange(t *testing.T) {
 
 func TestConditionString(t *testing.T) {
 	for want, c := range map[string]Condition{
-		`equals "x"`:                         Equals("x"),
-		`equals 1.50`:                        Equals(json.Number("1.50")),
-		`equals 0.1`:                         Equals(0.1),
-		`equals {"a": [1, null], "b": true}`: Equals(map[string]any{"b": true, "a": []any{1, nil}}),
-		`equals (chan int)`:                  Equals(make(chan int)),
-		`equals ([]interface {})`:            Equals([]any{make(chan int)}),
-		`in ["a", 1, {}]`:                    In("a", uint8(1), map[string]int{}),
-		`in []`:                              In(),
-		`regexp "^\\w+$"`:                    Match(regexp.MustCompile(`^\w+$`)),
-		`regexp nil`:                         Match(nil),
-		`contains "admins"`:                  Contains("admins"),
-		`inside "/data"`:                     Inside("/data"),
-		`outside "C:\\data"`:                 Outside(`C:\data`),
-		`exists true`:                        Exists(true),
-		`each(inside "/data")`:               Each(Inside("/data")),
-		`any(equals 1, each(exists false))`:  Any(Equals(1), Each(Exists(false))),
-		`no condition`:                       {},
-		`each(no condition)`:                 Each(Condition{}),
+		`equals: "x"`:                             Equals("x"),
+		`equals: 1.50`:                            Equals(json.Number("1.50")),
+		`equals: 0.1`:                             Equals(0.1),
+		`equals: {"a": [1, null], "b": true}`:     Equals(map[string]any{"b": true, "a": []any{1, nil}}),
+		`equals: (chan int)`:                      Equals(make(chan int)),
+		`equals: ([]interface {})`:                Equals([]any{make(chan int)}),
+		`in: ["a", 1, {}]`:                        In("a", uint8(1), map[string]int{}),
+		`in: []`:                                  In(),
+		`regexp: "^\\w+$"`:                        Match(regexp.MustCompile(`^\w+$`)),
+		`regexp: nil`:                             Match(nil),
+		`contains: "admins"`:                      Contains("admins"),
+		`inside: "/data"`:                         Inside("/data"),
+		`outside: "C:\\data"`:                     Outside(`C:\data`),
+		`exists: true`:                            Exists(true),
+		`each: {inside: "/data"}`:                 Each(Inside("/data")),
+		`any: {equals: 1, each: {exists: false}}`: Any(Equals(1), Each(Exists(false))),
+		`no condition`:                            {},
+		`each: {no condition}`:                    Each(Condition{}),
 	} {
 		assert.Equal(t, want, c.String())
 	}
 	list, _ := cyclic()
-	assert.Equal(t, "equals ([]interface {})", Equals(list).String())
+	assert.Equal(t, "equals: ([]interface {})", Equals(list).String())
 }
