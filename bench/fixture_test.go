@@ -21,6 +21,17 @@ type fixture struct {
 	known, unseen []engine.Call // in random order, with strings of their own
 	requests      [len(Situations)]*engine.Request
 	checked       map[string]bool
+	kept          map[string]any // what else was built for it
+}
+
+// keep returns what build returned when it was first called for what.
+func keep[T any](f *fixture, what string, build func() T) T {
+	if v, ok := f.kept[what]; ok {
+		return v.(T)
+	}
+	v := build()
+	f.kept[what] = v
+	return v
 }
 
 // Views of a fixture's engine.
@@ -50,7 +61,7 @@ func getFixture(tb testing.TB, size Size) *fixture {
 func newFixture(tb testing.TB, size Size) *fixture {
 	tb.Helper()
 	w := New(size)
-	f := &fixture{Workload: w, naive: NewNaive(w), requests: Requests(), checked: make(map[string]bool)}
+	f := &fixture{Workload: w, naive: NewNaive(w), requests: Requests(), checked: make(map[string]bool), kept: make(map[string]any)}
 	var err error
 	if f.policy, err = engine.CompilePolicy(w.PolicyOptions()); err != nil {
 		tb.Fatal(err)

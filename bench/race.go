@@ -19,26 +19,32 @@ const (
 )
 
 // Race times run and the rivals in alternating rounds and reports ns/op, the median of run's laps, and for each rival the
-// median over the rounds of run's time by the rival's, for one operation each.
+// median over the rounds of run's time by the rival's, for one operation each. It returns the ns/op.
 //
-// A round is one lap of everybody, a lap about a millisecond or one operation. What disturbs the machine for longer
-// disturbs them alike, and what disturbs a few laps does not move a median. It also reports allocs/op and B/op, counted
-// in one lap of run alone and rounded down, as package testing does.
-func Race(b *testing.B, run func(n int), rivals ...Rival) {
+// A round is one lap of everybody. A lap is about a millisecond, or one operation where that is longer; run's is as long
+// as the longest lap of a rival. What disturbs the machine for longer disturbs them alike, and what disturbs a few
+// laps does not move a median. It also reports allocs/op and B/op, counted in one lap of run alone and rounded down, as
+// package testing does.
+func Race(b *testing.B, run func(n int), rivals ...Rival) float64 {
 	b.Helper()
 	counts := make([]int, len(rivals))
 	ratios := make([][]float64, len(rivals))
+	longest := time.Duration(lapTime)
 	for i, r := range rivals {
-		counts[i] = lapCount(r.Run)
+		var took time.Duration
+		counts[i], took = lapCount(r.Run, lapTime)
 		ratios[i] = make([]float64, 0, maxRounds)
+		longest = max(longest, took)
 	}
 	n := 1
 	if b.N > 1 {
-		n = min(lapCount(run), b.N)
+		n, _ = lapCount(run, longest)
+		n = min(n, b.N)
 	}
 	n = max(n, b.N/maxRounds+1)
 	laps := make([]float64, 0, maxRounds)
 
+	b.ReportAllocs()
 	allocs, bytes := allocations(run, min(n, b.N))
 	b.ResetTimer()
 	for left := b.N; left > 0; left -= n {
@@ -49,12 +55,14 @@ func Race(b *testing.B, run func(n int), rivals ...Rival) {
 		}
 	}
 	b.StopTimer()
-	b.ReportMetric(Median(laps), "ns/op")
+	median := Median(laps)
+	b.ReportMetric(median, "ns/op")
 	b.ReportMetric(allocs, "allocs/op")
 	b.ReportMetric(bytes, "B/op")
 	for i, r := range rivals {
 		b.ReportMetric(Median(ratios[i]), r.Unit)
 	}
+	return median
 }
 
 // allocations returns what one of n operations allocates.
@@ -74,13 +82,13 @@ func lap(run func(n int), n int) float64 {
 	return float64(time.Since(start).Nanoseconds()) / float64(n)
 }
 
-// lapCount returns how many operations fill a lap.
-func lapCount(run func(n int)) int {
+// lapCount returns how many operations take about as long as a lap should, and how long they took.
+func lapCount(run func(n int), want time.Duration) (int, time.Duration) {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
 		run(n)
-		if time.Since(start) >= lapTime/2 || n >= 1<<24 {
-			return n
+		if took := time.Since(start); took >= want*3/4 || n >= 1<<24 {
+			return n, took
 		}
 	}
 }
