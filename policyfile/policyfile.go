@@ -33,6 +33,7 @@ type Document struct {
 	HasFilter, HasPolicy bool
 
 	file      string
+	root      *node   // as it was read, for the places of options
 	trustedAt []*node // where each of Policy.Trusted stands
 }
 
@@ -49,6 +50,7 @@ func Parse(data []byte, opts Options) (*Document, error) {
 	ps := &problems{file: opts.File}
 	doc := &Document{file: opts.File}
 	if root := readTree(data, ps); root != nil {
+		doc.root = root
 		c := &checker{problems: ps, predicates: opts.Predicates, doc: doc}
 		c.document(root)
 	}
