@@ -87,5 +87,6 @@
 //   - Fewer rows (8 to 32 bytes for each pattern instead of all that fit): a tenth to half of the memory back, and
 //     1.5 to 3 times as slow.
 //   - Names as []byte: bytes.Index and its like make the compiler copy the name first.
+//   - A walk of the tries written out for each direction: no difference.
 //   - Sorting what All finds by comparison: ten times as slow for 388 numbers.
 package automaton

@@ -99,7 +99,7 @@ func (x *Index) FirstIn(s Scope, name string) int {
 	return x.firstName(x.scopesOf(s), name, int(none))
 }
 
-// Any reports whether any pattern matches the tool. It costs what [Index.First] costs, or less.
+// Any reports whether any pattern matches the tool. It costs what [Index.First] costs.
 func (x *Index) Any(server, name string) bool { return x.First(server, name) >= 0 }
 
 func (x *Index) firstName(ids []int32, name string, limit int) int {
