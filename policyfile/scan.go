@@ -49,6 +49,9 @@ func (s *scanner) peek(ahead int) byte {
 func isBreak(c byte) bool  { return c == '\n' || c == '\r' || c == 0 }
 func isBlank(c byte) bool  { return c == ' ' || c == '\t' }
 func isSpaceZ(c byte) bool { return isBreak(c) || isBlank(c) }
+func isName(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
 func isFlow(c byte) bool {
 	return c == ',' || c == '?' || c == '[' || c == ']' || c == '{' || c == '}'
 }
@@ -142,7 +145,13 @@ func (s *scanner) next() bool {
 			s.open(s.keyAt)
 		}
 		s.i++
-	case c == '*', c == '&', c == '!':
+	case c == '*', c == '&':
+		s.noteKey(start)
+		s.out.marks = append(s.out.marks, s.i)
+		for s.i++; isName(s.peek(0)); {
+			s.i++
+		}
+	case c == '!':
 		s.noteKey(start)
 		s.out.marks = append(s.out.marks, s.i)
 		for !isSpaceZ(s.peek(0)) && !(len(s.brackets) > 0 && isFlow(s.peek(0))) {

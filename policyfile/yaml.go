@@ -102,7 +102,11 @@ func (r *yamlReader) scalar(y *yaml.Node, n *node, at *path) {
 	}
 	n.plain = true
 	var problem string
-	if n.kind, problem = plainScalar(y.Value); problem != "" {
+	n.kind, problem = plainScalar(y.Value)
+	if n.kind == kindNull {
+		n.text = ""
+	}
+	if problem != "" {
 		n.bad = true
 		r.ps.add(n, at, "%s", problem)
 	}
