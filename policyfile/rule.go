@@ -16,7 +16,7 @@ type form struct {
 	filter   bool // may stand in a filter
 }
 
-// forms are the ways to write a rule as a mapping. No key belongs to two of them.
+// forms are the ways to write a rule as a mapping, those of a filter first. No key belongs to two of them.
 var forms = []form{
 	{"regexp", []string{"server", "regexp"}, 2, true},
 	{"predicate", []string{"predicate"}, 1, true},
@@ -41,11 +41,21 @@ func formOf(key string) *form {
 }
 
 // ruleKeys returns the keys that rules have, in a filter or anywhere.
-func ruleKeys(filter bool) (keys []string) {
+func ruleKeys(filter bool) []string {
+	if filter {
+		return filterKeys
+	}
+	return policyKeys
+}
+
+var (
+	filterKeys = keysOf(forms[:2])
+	policyKeys = keysOf(forms)
+)
+
+func keysOf(forms []form) (keys []string) {
 	for i := range forms {
-		if forms[i].filter || !filter {
-			keys = append(keys, forms[i].keys...)
-		}
+		keys = append(keys, forms[i].keys...)
 	}
 	return keys
 }
@@ -218,10 +228,18 @@ func (c *checker) regexpRule(n *node, at *path, make func(string, *regexp.Regexp
 	return make(server, re)
 }
 
+// maxRegexp is the engine's bound of a regular expression in bytes. It is looked at before one is compiled, which costs
+// more the longer it is.
+const maxRegexp = 4 << 10
+
 // regexp reads a regular expression.
 func (c *checker) regexp(n *node, at *path) (*regexp.Regexp, bool) {
 	text, ok := c.str(n, at, "a regular expression")
 	if !ok {
+		return nil, false
+	}
+	if len(text) > maxRegexp {
+		c.add(n, at, "the regular expression has %d bytes, more than %d (split it)", len(text), maxRegexp)
 		return nil, false
 	}
 	re, err := regexp.Compile(text)

@@ -5,22 +5,25 @@ import (
 	"strings"
 )
 
+// longestWord bounds the words that are compared: ours have up to 15 bytes.
+const longestWord = 40
+
 // suggest returns ` (did you mean "x"?)` for the word that got was meant to be, or "" if none is near.
 //
 // Near is a word that differs only in case, separators and a "hint" at the end (readOnlyHint for read_only), or
 // one within two edits, but never more than a third of the word.
 func suggest(got string, words []string) string {
-	const longest = 64 // no word of ours is near it
-	if len(got) > longest {
+	if len(got) > longestWord {
 		return ""
 	}
-	best, least := "", min(2, len(got)/3)
+	loose := looseWord(got)
+	best, least := "", min(2, len(got)/3)+1
 	for _, w := range words {
-		if looseWord(w) == looseWord(got) {
+		if looseWord(w) == loose {
 			best = w
 			break
 		}
-		if d := editDistance(got, w); d < least || d == least && best == "" && d > 0 {
+		if d := editDistance(got, w, least); d < least {
 			best, least = w, d
 		}
 	}
@@ -32,14 +35,28 @@ func suggest(got string, words []string) string {
 
 // looseWord removes what people vary in a key.
 func looseWord(s string) string {
-	s = strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(s))
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '_' || r == '-' || r == '.':
+			return -1
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		default:
+			return r
+		}
+	}, s)
 	return strings.TrimSuffix(s, "hint")
 }
 
-// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b.
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
+// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b. It gives up
+// at bound, and returns that.
+func editDistance(a, b string, bound int) int {
+	if len(b) > longestWord || len(a)-len(b) >= bound || len(b)-len(a) >= bound {
+		return bound
+	}
+	var rows [3][longestWord + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
@@ -56,7 +73,7 @@ func editDistance(a, b string) int {
 		}
 		before, last, row = last, row, before
 	}
-	return last[len(b)]
+	return min(last[len(b)], bound)
 }
 
 // list returns words quoted and joined: "a", "b" or "c".
