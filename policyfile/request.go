@@ -1,12 +1,9 @@
 package policyfile
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/penstock-mcp/penstock/engine"
 )
@@ -63,36 +60,47 @@ func DecodeRequest(line []byte) (*Request, error) {
 // decode reads the whole object.
 func (req *Request) decode(r *reader) error {
 	var subjects []string // which of tool, resource and prompt there are
-	subject := func(key string) { subjects = append(subjects, key) }
+	subject := func(k engine.Kind, members []member) func(*path) error {
+		return func(at *path) error {
+			subjects, req.Kind = append(subjects, at.key), k
+			return r.object(at, members, 2)
+		}
+	}
 	var argsAt int64
-	err := r.object("", []member{
-		{"tool", func() error { subject("tool"); return req.tool(r) }},
-		{"resource", func() error {
-			subject("resource")
-			req.Kind = engine.Resources
-			return r.object("resource", []member{
-				{"server", r.str("resource.server", &req.Server)},
-				{"uri", r.str("resource.uri", &req.URI)},
-			}, 2)
-		}},
-		{"prompt", func() error {
-			subject("prompt")
-			req.Kind = engine.Prompts
-			return r.object("prompt", []member{
-				{"server", r.str("prompt.server", &req.Server)},
-				{"name", r.str("prompt.name", &req.Name)},
-			}, 2)
-		}},
-		{"args", func() (err error) {
+	t := &req.Tool
+	err := r.object(nil, []member{
+		{key: "tool", read: subject(engine.Tools, []member{
+			{key: "server", str: &t.Server},
+			{key: "name", str: &t.Name},
+			{key: "annotations", read: func(at *path) error { return r.hints(at, &t.Hints) }},
+			{key: "fingerprint", str: (*string)(&t.Fingerprint)},
+			{key: "raw", read: func(at *path) error { return r.raw(at, &t.Raw) }},
+		})},
+		{key: "resource", read: subject(engine.Resources, []member{
+			{key: "server", str: &req.Server},
+			{key: "uri", str: &req.URI},
+		})},
+		{key: "prompt", read: subject(engine.Prompts, []member{
+			{key: "server", str: &req.Server},
+			{key: "name", str: &req.Name},
+		})},
+		{key: "args", read: func(at *path) (err error) {
 			argsAt = r.offset()
-			req.Call.Args, err = r.strictObject("args", true)
+			req.Call.Args, err = r.strictObject(at, true)
 			return err
 		}},
-		{"has_approver", func() error { return r.boolean("has_approver", &req.Request.HasApprover) }},
-		{"approved", func() error { return req.approved(r) }},
-		{"taint", func() error { return req.taint(r) }},
-		{"attributes", func() (err error) {
-			req.Request.Attributes, err = r.strictObject("attributes", false)
+		{key: "has_approver", read: func(at *path) error { return r.boolean(at, &req.Request.HasApprover) }},
+		{key: "approved", read: func(at *path) error { return req.approved(r, at) }},
+		{key: "taint", read: func(at *path) error {
+			return r.list(at, func(at *path) error {
+				var id string
+				err := r.str(at, &id)
+				req.Request.Taint = append(req.Request.Taint, id)
+				return err
+			})
+		}},
+		{key: "attributes", read: func(at *path) (err error) {
+			req.Request.Attributes, err = r.strictObject(at, false)
 			return err
 		}},
 	}, 0)
@@ -100,84 +108,37 @@ func (req *Request) decode(r *reader) error {
 	case err != nil:
 		return err
 	case len(subjects) == 0:
-		return r.fail("", 0, errors.New(`one of the keys "tool", "resource" and "prompt" is missing`))
+		return r.fail(nil, 0, errors.New(`one of the keys "tool", "resource" and "prompt" is missing`))
 	case len(subjects) > 1:
-		return r.fail("", 0, fmt.Errorf("a request is about one thing, not %s", list(subjects, "and")))
+		return r.fail(nil, 0, fmt.Errorf("a request is about one thing, not %s", list(subjects, "and")))
 	case req.Kind != engine.Tools && req.Call.Args != nil:
-		return r.fail("args", argsAt, fmt.Errorf("a %s takes no arguments", subjects[0]))
+		return r.fail((*path)(nil).child("args"), argsAt, fmt.Errorf("a %s takes no arguments", subjects[0]))
+	case req.Kind == engine.Tools:
+		req.Server, req.Name = t.Server, t.Name
+		req.Call.Server, req.Call.Name = t.Server, t.Name
 	}
-	req.Call.Server, req.Call.Name = req.Tool.Server, req.Tool.Name
 	return nil
 }
 
-func (req *Request) tool(r *reader) error {
-	t := &req.Tool
-	err := r.object("tool", []member{
-		{"server", r.str("tool.server", &t.Server)},
-		{"name", r.str("tool.name", &t.Name)},
-		{"annotations", func() error { return r.hints("tool.annotations", &t.Hints) }},
-		{"fingerprint", r.str("tool.fingerprint", (*string)(&t.Fingerprint))},
-		{"raw", func() error {
-			raw, err := r.dec.ReadValue()
-			if err != nil {
-				return r.syntax("tool.raw", 0, err)
-			}
-			t.Raw = json.RawMessage(bytes.Clone(raw))
-			return nil
-		}},
-	}, 2)
-	req.Server, req.Name = t.Server, t.Name
-	return err
-}
-
 // approved reads the baseline: a list of {server, name, fingerprint}.
-func (req *Request) approved(r *reader) error {
+func (req *Request) approved(r *reader, at *path) error {
 	approved := make(map[engine.Target]engine.Fingerprint)
-	err := r.list("approved", func(path string) error {
-		var t engine.Target
-		var f string
+	var t engine.Target
+	var f string
+	members := []member{{key: "server", str: &t.Server}, {key: "name", str: &t.Name}, {key: "fingerprint", str: &f}}
+	err := r.list(at, func(at *path) error {
 		from := r.offset()
-		err := r.object(path, []member{
-			{"server", r.str(path+".server", &t.Server)},
-			{"name", r.str(path+".name", &t.Name)},
-			{"fingerprint", r.str(path+".fingerprint", &f)},
-		}, 3)
-		if err != nil {
+		if err := r.object(at, members, len(members)); err != nil {
 			return err
 		}
 		if _, twice := approved[t]; twice {
-			return r.fail(path, from, fmt.Errorf("%s of %s stands here twice", quote(t.Name), quote(t.Server)))
+			return r.fail(at, from, fmt.Errorf("%s of %s stands here twice", quote(t.Name), quote(t.Server)))
 		}
 		approved[t] = engine.Fingerprint(f)
 		return nil
 	})
 	req.Request.Approved = engine.NewBaseline(approved)
 	return err
-}
-
-func (req *Request) taint(r *reader) error {
-	return r.list("taint", func(path string) error {
-		var id string
-		err := r.str(path, &id)()
-		req.Request.Taint = append(req.Request.Taint, id)
-		return err
-	})
-}
-
-// hints reads the annotations of a tool.
-func (r *reader) hints(path string, to *engine.Hints) error {
-	from, raw, err := r.strict(path)
-	if err != nil {
-		return err
-	}
-	if k := raw.Kind(); k != '{' && k != 'n' {
-		return r.wrongType(path, from, "an object", raw)
-	}
-	*to, err = engine.HintsFromJSON(raw)
-	if err != nil {
-		return r.fail(path, from, err)
-	}
-	return nil
 }
 
 // DecodeArguments reads the arguments of a call: one JSON object, as strictly as [DecodeRequest] reads it, or null for
@@ -190,7 +151,7 @@ func DecodeObject(data []byte) (map[string]any, error) { return decodeObject(dat
 func decodeObject(data []byte, orNull bool) (map[string]any, error) {
 	r := &reader{text: data}
 	r.reset()
-	object, err := r.strictObject("", orNull)
+	object, err := r.strictObject(nil, orNull)
 	if err == nil {
 		err = r.end()
 	}
@@ -217,21 +178,3 @@ func (e *RequestError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RequestError) Unwrap() error { return e.Err }
-
-// member is one key of an object and what reads its value.
-type member struct {
-	key  string
-	read func() error
-}
-
-func memberNames(members []member) []string {
-	names := make([]string, len(members))
-	for i := range members {
-		names[i] = members[i].key
-	}
-	return names
-}
-
-func findMember(members []member, key string) int {
-	return slices.IndexFunc(members, func(m member) bool { return m.key == key })
-}
