@@ -335,6 +335,21 @@ func readDecimal(text string) decimal {
 	return d
 }
 
+// scientific returns the number as 0.digits and an exponent, which is as small as it can be: strconv gives up on large
+// ones, also where a long fraction makes up for them.
+func (d decimal) scientific() string {
+	if d.digits == "" {
+		return "0"
+	}
+	exp, _ := new(big.Int).SetString(d.exp, 10)
+	exp.Add(exp, big.NewInt(int64(len(d.digits))))
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	return sign + "0." + d.digits + "e" + exp.String()
+}
+
 // Fingerprint returns a text that two raw definitions share exactly if section 5.5 gives them one fingerprint, and
 // an error where there is no fingerprint. It is no hash: what is hashed is all that matters here.
 func Fingerprint(raw string) (string, error) {
@@ -359,7 +374,7 @@ func (n *node) canonical(b *strings.Builder) error {
 		fmt.Fprintf(b, "%+q", n.text)
 	case '0':
 		// "numbers whose decimal value changes when written back from a float64 … are errors"
-		f, _ := strconv.ParseFloat(n.text, 64)
+		f, _ := strconv.ParseFloat(readDecimal(n.text).scientific(), 64)
 		if math.IsInf(f, 0) || readDecimal(strconv.FormatFloat(f, 'e', -1, 64)) != readDecimal(n.text) {
 			return fmt.Errorf("the number %s does not survive", n.text)
 		}
