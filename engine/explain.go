@@ -22,6 +22,9 @@ type Explanation struct {
 	Visible bool
 	Filter  []RuleTrace
 
+	// Trusted says that the policy believes the server's hints. It is false for resources and prompts.
+	Trusted bool
+
 	// Steps are the steps of the policy in their order, those behind the one that decides included.
 	Steps []Step
 
@@ -29,7 +32,8 @@ type Explanation struct {
 	Decision Decision
 	Err      error
 
-	// NearMisses are rules that do not match but look as if they were meant to, in the order of the lists.
+	// NearMisses are rules that do not match but look as if they were meant to: those of the filter, then those that
+	// a new tool is barred from, then the others of the policy, each in the order of the lists.
 	NearMisses []NearMiss
 }
 
@@ -158,12 +162,16 @@ func (e *evaluation) explain(ctx context.Context, f *Filter, x *Explanation) {
 		}
 		subj.hints = e.in.tool.Hints
 		x.Filter = e.explainFilter(ctx, f, &subj)
+		x.NearMisses = append(x.NearMisses, filterNearMisses(f, &subj, x.Visible)...)
 	}
-	if e.p == nil {
+	if e.p == nil || e.p.scope == [kinds]bool{} {
 		x.Steps = []Step{{Source: SourceDefault, Decides: true, Note: "there is no policy, which denies everything"}}
 		return
 	}
-	subj.trusted = e.p.trusts(x.Target.Server)
+	if x.Kind == Tools {
+		x.Trusted = e.p.trusts(x.Target.Server)
+		subj.trusted = x.Trusted
+	}
 	if !e.p.scope[x.Kind] {
 		x.Steps = []Step{{Source: SourceScope, Decides: true, Note: "the policy is not about " + x.Kind.String() + ", which allows them"}}
 		return

@@ -109,3 +109,65 @@ func TestExplainOfASnapshotNamesTheServerThatWasMeant(t *testing.T) {
 	assert.Equal(t, engine.ErrNotFound, x.Err)
 	assert.Equal(t, engine.SourceDefault, x.Decision.Source, "the policy's answer is there all the same")
 }
+
+func TestExplainSaysWhichHintIsMissing(t *testing.T) {
+	p, err := engine.CompilePolicy(engine.PolicyOptions{
+		Trusted: []string{"gh"},
+		Allow: []engine.Rule{
+			engine.All(engine.Pattern("*/*"), engine.Annotation(engine.HintReadOnly, true)),
+			engine.All(engine.Regexp("fs", regexp.MustCompile("^write")), engine.Annotation(engine.HintReadOnly, true)),
+		},
+	})
+	require.NoError(t, err)
+	tool := &engine.Tool{Server: "fs", Name: "read", Hints: engine.Hints{ReadOnly: engine.True}}
+	x := engine.Explain(context.Background(), nil, p, &engine.Call{Server: "fs", Name: "read"}, tool, nil)
+	assert.False(t, x.Trusted)
+	require.Len(t, x.NearMisses, 1)
+	m := x.NearMisses[0]
+	assert.Equal(t, engine.NearHint, m.Kind)
+	assert.Equal(t, "allow[0]", m.Rule.ID)
+	assert.Equal(t, engine.HintReadOnly, m.Hint)
+	assert.True(t, m.Want)
+
+	tool.Server = "gh" // whose hints are believed: the rule is barred for newness alone
+	x = engine.Explain(context.Background(), nil, p, &engine.Call{Server: "gh", Name: "read"}, tool, nil)
+	assert.True(t, x.Trusted)
+	require.Len(t, x.NearMisses, 1)
+	assert.Equal(t, engine.NearNew, x.NearMisses[0].Kind)
+}
+
+func TestExplainSaysWhichEntryOfTheFilterWasMeant(t *testing.T) {
+	f, err := engine.CompileFilter(engine.FilterOptions{
+		Include: []engine.Rule{engine.Pattern("FS/*"), engine.Regexp("fs", regexp.MustCompile("^READ"))},
+		Exclude: []engine.Rule{engine.Pattern("fss/read")},
+	})
+	require.NoError(t, err)
+	tool := &engine.Tool{Server: "fs", Name: "read"}
+	x := engine.Explain(context.Background(), f, explainPolicy(t), &engine.Call{Server: "fs", Name: "read"}, tool, nil)
+	assert.False(t, x.Visible)
+	assert.Empty(t, x.Filter)
+	assert.Equal(t, "include[0]", x.NearMisses[0].Rule.ID)
+	assert.Equal(t, engine.NearLoose, x.NearMisses[0].Kind)
+
+	f, err = engine.CompileFilter(engine.FilterOptions{Exclude: []engine.Rule{engine.Pattern("fss/read"), engine.Pattern("fs/reed")}})
+	require.NoError(t, err)
+	x = engine.Explain(context.Background(), f, explainPolicy(t), &engine.Call{Server: "fs", Name: "read"}, tool, nil)
+	assert.True(t, x.Visible)
+	assert.Equal(t, engine.NearServer, x.NearMisses[0].Kind)
+	assert.Equal(t, engine.NearName, x.NearMisses[1].Kind)
+	assert.Equal(t, "exclude[1]", x.NearMisses[1].Rule.ID)
+}
+
+func TestExplainOfNoPolicyAndNoFilterSaysThatNothingIsLetThrough(t *testing.T) {
+	tool := &engine.Tool{Server: "fs", Name: "read"}
+	for _, p := range []*engine.Policy{nil, {}} {
+		for _, f := range []*engine.Filter{nil, {}} {
+			x := engine.Explain(context.Background(), f, p, &engine.Call{Server: "fs", Name: "read"}, tool, nil)
+			assert.False(t, x.Visible)
+			require.Len(t, x.Steps, 1)
+			assert.Equal(t, engine.SourceDefault, x.Steps[0].Source)
+			assert.Contains(t, x.Steps[0].Note, "denies everything")
+			assert.Equal(t, engine.Deny, x.Decision.Action)
+		}
+	}
+}

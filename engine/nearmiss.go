@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/penstock-mcp/penstock/automaton"
@@ -17,9 +18,10 @@ const (
 	NearServer                     // the server is one edit away
 	NearName                       // the server matches, and the name is one edit away
 	NearHalf                       // the name matches, and the server is another one
+	NearHint                       // an allow rule matches but for an annotation
 )
 
-var nearMissNames = [...]string{"loose", "new", "server", "name", "half"}
+var nearMissNames = [...]string{"loose", "new", "server", "name", "half", "hint"}
 
 // String returns the kind in lower case.
 func (k NearMissKind) String() string {
@@ -33,14 +35,16 @@ func (k NearMissKind) String() string {
 type NearMiss struct {
 	Kind   NearMissKind
 	Rule   RuleInfo
-	Target Target // in place of a rule: a server that is there, for a call to one that is not
+	Hint   HintKey // of NearHint: the first hint that is not as the rule wants it
+	Want   bool    // and what the rule wants
+	Target Target  // in place of a rule: a server that is there, for a call to one that is not
 }
 
-// maxNearMisses bounds how many are reported: beyond it nobody reads on.
+// maxNearMisses bounds how many are reported of each section of a document: beyond it nobody reads on.
 const maxNearMisses = 10
 
-// nearMisses goes through all rules of the policy. Rules of one pattern alone are looked at: of an all it cannot be said
-// which member was meant otherwise.
+// nearMisses goes through all rules of the policy. Of an all, annotations aside, it cannot be said which member was meant
+// otherwise.
 func (e *evaluation) nearMisses(s *subject, x *Explanation) []NearMiss {
 	var out []NearMiss
 	for _, step := range x.Steps {
@@ -51,22 +55,116 @@ func (e *evaluation) nearMisses(s *subject, x *Explanation) []NearMiss {
 		}
 	}
 	for _, rules := range [...][]compiledRule{e.p.deny, e.p.ask, e.p.allow} {
-		for i := range rules {
-			if len(out) >= maxNearMisses {
-				return out
-			}
-			r := &rules[i]
-			if r.kind != x.Kind || r.src.form != formPattern {
-				continue
-			}
-			if p, err := parsePattern(r.src.text); err == nil {
-				if k, near := nearMiss(p, r.list, s); near {
-					out = append(out, NearMiss{Kind: k, Rule: r.info()})
-				}
-			}
+		out = addNearMisses(out, rules, x.Kind, s)
+	}
+	return out
+}
+
+// filterNearMisses is nearMisses for the list of a filter that could have changed its answer.
+func filterNearMisses(f *Filter, s *subject, visible bool) []NearMiss {
+	switch {
+	case f == nil || f.include.index == nil:
+		return nil
+	case visible:
+		return addNearMisses(nil, f.exclude.rules, Tools, s)
+	case f.exclude.index.Any(s.server, s.name):
+		return nil
+	default:
+		return addNearMisses(nil, f.include.rules, Tools, s)
+	}
+}
+
+func addNearMisses(out []NearMiss, rules []compiledRule, kind Kind, s *subject) []NearMiss {
+	for i := range rules {
+		if len(out) >= maxNearMisses {
+			return out
+		}
+		r := &rules[i]
+		if r.kind != kind {
+			continue
+		}
+		if m, near := r.nearMiss(s); near {
+			m.Rule = r.info()
+			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// nearMiss reports whether the rule misses the subject narrowly.
+func (r *compiledRule) nearMiss(s *subject) (NearMiss, bool) {
+	switch r.src.form {
+	case formPattern:
+		if p, err := parsePattern(r.src.text); err == nil {
+			k, near := nearMiss(p, r.list, s)
+			return NearMiss{Kind: k}, near
+		}
+	case formRegexp:
+		k, near := nearRegexp(r.src.text, r.src.more.re, r.list, s)
+		return NearMiss{Kind: k}, near
+	case formAll:
+		if r.list == ListAllow && r.kind == Tools {
+			return nearHint(r.src, s)
+		}
+	}
+	return NearMiss{}, false
+}
+
+// nearHint reports whether the patterns and regexps of an all match the subject, there is one, and an annotation does
+// not. Members that only a call can decide are not asked.
+func nearHint(all Rule, s *subject) (m NearMiss, near bool) {
+	named := false
+	for _, member := range all.flat(nil) {
+		switch member.form {
+		case formPattern:
+			p, err := parsePattern(member.text)
+			if err != nil || !automaton.Match(p.server, s.server) || !automaton.Match(p.name, s.name) {
+				return NearMiss{}, false
+			}
+			named = true
+		case formRegexp:
+			if !automaton.Match(member.text, s.server) || !member.more.re.MatchString(s.name) {
+				return NearMiss{}, false
+			}
+			named = true
+		case formAnnotation:
+			if !near && s.hints.Effective(member.more.hint, s.trusted) != member.more.want {
+				m, near = NearMiss{Kind: NearHint, Hint: member.more.hint, Want: member.more.want}, true
+			}
+		}
+	}
+	return m, near && named
+}
+
+// flat appends the members of r, those of an all in it in its place.
+func (r Rule) flat(to []Rule) []Rule {
+	if r.form != formAll {
+		return append(to, r)
+	}
+	for _, m := range r.more.members {
+		to = m.flat(to)
+	}
+	return to
+}
+
+// nearRegexp is nearMiss for a regexp and its server segment.
+func nearRegexp(glob string, re *regexp.Regexp, l List, s *subject) (NearMissKind, bool) {
+	fs, fn := s.folds()
+	server := fold.String(glob)
+	serverHolds, exactName := automaton.Match(server, fs), re.MatchString(s.name)
+	nameHolds := exactName || re.MatchString(fn)
+	switch {
+	case !nameHolds || re.MatchString(""):
+		return 0, false // an expression that takes the empty name takes every one: it says nothing of the name
+	case serverHolds && (l.loose() || automaton.Match(glob, s.server) && exactName):
+		return 0, false // it matches
+	case serverHolds:
+		return NearLoose, true
+	case oneEdit(server, fs):
+		return NearServer, true
+	default:
+		return 0, false // so much matches an expression that this means little
+	}
 }
 
 // nearMiss reports whether p, which stands in list l, misses the subject narrowly.
