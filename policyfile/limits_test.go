@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -43,13 +44,13 @@ func TestNestingIsBounded(t *testing.T) {
 }
 
 func TestSizeIsBounded(t *testing.T) {
-	const version = "version: 1\n"
-	fits := []byte(version + "#" + strings.Repeat("x", MaxSize-len(version)-1))
+	const version = `{"version": 1}`
+	fits := []byte(version + strings.Repeat(" ", MaxSize-len(version)))
 	_, err := Parse(fits, Options{})
 	require.NoError(t, err)
 
 	path := filepath.Join(t.TempDir(), "p.yaml")
-	require.NoError(t, os.WriteFile(path, append(fits, 'x'), 0o600))
+	require.NoError(t, os.WriteFile(path, append(fits, ' '), 0o600))
 	_, err = Load(path, Options{File: "p.yaml"})
 	require.EqualError(t, err, "p.yaml: the document is larger than 16 MiB")
 	var size *SizeError
@@ -132,18 +133,22 @@ func hostile() map[string]string {
 	}
 }
 
-// A hostile text costs milliseconds. The bound here is generous: a busy machine must not fail, and what this is about
-// costs seconds where it is done wrong.
+// A hostile text costs milliseconds; BenchmarkHostile shows how many. Here memory is bounded, which does not depend on
+// what else the machine does, and time so generously that only what grows without measure can fail.
 func TestHostileDocumentsAreCheap(t *testing.T) {
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			start := time.Now()
 			_, err := Parse([]byte(text), Options{File: "p.yaml"})
 			took := time.Since(start)
+			runtime.ReadMemStats(&after)
 			require.Error(t, err)
 			require.NotEmpty(t, err.Error())
-			assert.Less(t, took, 3*time.Second)
-			t.Logf("%v: %.100s", took, err)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(100<<20))
+			assert.Less(t, took, time.Minute)
+			t.Logf("%v, %d KiB: %.100s", took, (after.TotalAlloc-before.TotalAlloc)>>10, err)
 		})
 	}
 }
@@ -236,13 +241,11 @@ func BenchmarkDecodeRequest(b *testing.B) {
 
 func TestManyRulesAreRead(t *testing.T) {
 	const n = 10_000
-	start := time.Now()
 	doc, err := Parse(manyRules(n), Options{File: "p.yaml"})
 	require.NoError(t, err)
 	_, policy, err := doc.Compile()
 	require.NoError(t, err)
 	require.NotNil(t, policy)
 	require.Len(t, doc.Policy.Deny, n)
-	assert.Less(t, time.Since(start), 5*time.Second)
 	assert.Equal(t, "p.yaml:10004:7", doc.Policy.Deny[n-1].Position().String())
 }

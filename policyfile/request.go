@@ -22,15 +22,15 @@ type Request struct {
 	Request engine.Request
 }
 
-// Evaluate returns p's decision on r.
-func (r *Request) Evaluate(ctx context.Context, p *engine.Policy) (engine.Decision, error) {
-	switch r.Kind {
+// Evaluate returns the decision of p on req.
+func (req *Request) Evaluate(ctx context.Context, p *engine.Policy) (engine.Decision, error) {
+	switch req.Kind {
 	case engine.Resources:
-		return p.EvaluateResource(r.Server, r.URI, &r.Request)
+		return p.EvaluateResource(req.Server, req.URI, &req.Request)
 	case engine.Prompts:
-		return p.EvaluatePrompt(r.Server, r.Name, &r.Request)
+		return p.EvaluatePrompt(req.Server, req.Name, &req.Request)
 	default:
-		return p.Evaluate(ctx, &r.Call, &r.Tool, &r.Request)
+		return p.Evaluate(ctx, &req.Call, &req.Tool, &req.Request)
 	}
 }
 
