@@ -70,8 +70,13 @@ func (r *rarity) countSets(sets [][]string) {
 
 // pick returns the fragment to file a glob under; the glob has a piece that is not empty.
 func (r *rarity) pick(glob string) string {
+	return r.rarest(func(offer func(string)) { fragmentsOf(glob, offer) })
+}
+
+// rarest returns the fragment of those on offer that the fewest patterns share, of two the longer one.
+func (r *rarity) rarest(fragments func(offer func(string))) string {
 	best, least := "", uint32(0)
-	fragmentsOf(glob, func(s string) {
+	fragments(func(s string) {
 		if n := *r.at(s); best == "" || n < least || n == least && len(s) > len(best) {
 			best, least = s, n
 		}
@@ -87,7 +92,7 @@ func (r *rarity) pickSet(sets [][]string) []string {
 	for _, set := range sets {
 		fragments, sum := make([]string, 0, len(set)), uint32(0)
 		for _, s := range set {
-			w := r.pick(s)
+			w := r.rarest(func(offer func(string)) { windows(s, offer) }) // s is text: a star in it is a star
 			fragments = append(fragments, w)
 			sum += *r.at(w)
 		}

@@ -165,3 +165,30 @@ func FuzzRegexpLiterals(f *testing.F) {
 		}
 	})
 }
+
+// A literal character is text, also where a glob would read it as a star: each one alone, doubled, in a class and between
+// anchors, so that every required literal made of it alone is tried.
+func TestEveryLiteralCharacterOfARegexpIsText(t *testing.T) {
+	tried := 0
+	for c := rune(0); c < 0x180; c++ {
+		q := regexp.QuoteMeta(string(c))
+		for _, expr := range []string{q, q + q, "^" + q + "$", "(" + q + ")+", q + "a", "a" + q, q + "|" + q + q, "(?i)" + q, "a" + q + "{17}"} {
+			re := regexp.MustCompile(expr)
+			for _, mode := range []Mode{Exact, Folded} {
+				x := Build(mode, []Pattern{{Server: "*", Re: re}, {Server: "s", Name: "zzz*" + strings.ReplaceAll(string(c), "*", "q") + "*q"}})
+				for _, name := range []string{string(c), string(c) + string(c), "a" + string(c), string(c) + "a", "b", "a" + strings.Repeat(string(c), 17)} {
+					want := re.MatchString(name) || mode == Folded && re.MatchString(fold.String(name))
+					if got := x.First("s", name) == 0; got != want {
+						t.Errorf("mode %d: %q on %q is %t, want %t", mode, expr, name, got, want)
+					}
+					if want {
+						tried++
+					}
+				}
+			}
+		}
+	}
+	if tried < 10000 {
+		t.Fatalf("only %d matches: the test is empty", tried)
+	}
+}

@@ -66,7 +66,6 @@ func (req *Request) decode(r *reader) error {
 			return r.object(at, members, 2)
 		}
 	}
-	var argsAt int64
 	t := &req.Tool
 	err := r.object(nil, []member{
 		{key: "tool", read: subject(engine.Tools, []member{
@@ -85,7 +84,6 @@ func (req *Request) decode(r *reader) error {
 			{key: "name", str: &req.Name},
 		})},
 		{key: "args", read: func(at *path) (err error) {
-			argsAt = r.offset()
 			req.Call.Args, err = r.strictObject(at, true)
 			return err
 		}},
@@ -111,8 +109,6 @@ func (req *Request) decode(r *reader) error {
 		return r.fail(nil, 0, errors.New(`one of the keys "tool", "resource" and "prompt" is missing`))
 	case len(subjects) > 1:
 		return r.fail(nil, 0, fmt.Errorf("a request is about one thing, not %s", list(subjects, "and")))
-	case req.Kind != engine.Tools && req.Call.Args != nil:
-		return r.fail((*path)(nil).child("args"), argsAt, fmt.Errorf("a %s takes no arguments", subjects[0]))
 	case req.Kind == engine.Tools:
 		req.Server, req.Name = t.Server, t.Name
 		req.Call.Server, req.Call.Name = t.Server, t.Name

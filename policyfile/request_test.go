@@ -112,7 +112,6 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"list as arguments", tool(`, "args": []`), `byte 47: args: want an object, not a list`},
 		{"string as arguments", tool(`, "args": "{}"`), `byte 47: args: want an object, not a string`},
 		{"null as attributes", tool(`, "attributes": null`), `byte 53: attributes: want an object, not null`},
-		{"arguments of a resource", `{"resource": {"server": "a", "uri": "b"}, "args": {}}`, `byte 50: args: a resource takes no arguments`},
 		{"string as approver", tool(`, "has_approver": "true"`), `byte 55: has_approver: want true or false, not a string`},
 		{"null as the baseline", tool(`, "approved": null`), `byte 51: approved: want a list, not null`},
 		{"object as the baseline", tool(`, "approved": {}`), `byte 51: approved: want a list, not an object`},
