@@ -185,7 +185,7 @@ func (g *Gen) pattern(kind Kind) string {
 
 // regexps are what regexp rules and conditions are made of.
 var regexps = []string{
-	"a", "^delete_", "(?i)^DELETE", "x$", "^$", "a|b", "^(read|get)_", "[A-Z]", `\x{FFFD}`, `\n`, "(?s)^.$", "^.$", "é", "(?i)k",
+	`\*`, `^\*$`, "a", "^delete_", "(?i)^DELETE", "x$", "^$", "a|b", "^(read|get)_", "[A-Z]", `\x{FFFD}`, `\n`, "(?s)^.$", "^.$", "é", "(?i)k",
 	"[^a]", "^a.*b$", "_", "-", `\pL`, "", "(?i)ſ", "i\u0307", "[[:upper:]]{2}", "^write", `^file:`, "passwd$", `\.`, "(?m)^b$", "K", `\bread\b`,
 	"^(delete_repo|x)$", "İ", `^[a-z_]+$`, `(?i)^[a-z]+$`, "/",
 }
