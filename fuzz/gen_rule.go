@@ -121,6 +121,9 @@ func (g *Gen) Rule(kind Kind, depth int) Rule {
 
 func (g *Gen) all(kind Kind, depth int) Rule {
 	r := Rule{Form: All}
+	if g.odds(35) {
+		return g.agreeing(kind)
+	}
 	members := 1 + g.Intn(3)
 	if g.odds(1) && !g.Valid {
 		members = 0
@@ -135,6 +138,40 @@ func (g *Gen) all(kind Kind, depth int) Rule {
 			m = Rule{Form: Named, ID: "inner", Rules: []Rule{m}}
 		}
 		r.Rules = append(r.Rules, m)
+	}
+	return r
+}
+
+// agreeing returns an all whose members can match together: most random ones cannot. One of them may be exact.
+func (g *Gen) agreeing(kind Kind) Rule {
+	prefix, name := "", pick(g, words[:len(words)-1])
+	switch kind {
+	case Resource:
+		prefix, name = "resource:", pick(g, uris[:4])
+	case Prompt:
+		prefix = "prompt:"
+	}
+	server := pick(g, servers)
+	r := Rule{Form: All}
+	for range 1 + g.Intn(3) {
+		switch g.Intn(6) {
+		case 0:
+			r.Rules = append(r.Rules, Rule{Form: Pattern, Text: prefix + server + "/" + name})
+		case 1:
+			r.Rules = append(r.Rules, Rule{Form: Pattern, Text: prefix + server + "/*"})
+		case 2:
+			r.Rules = append(r.Rules, Rule{Form: Pattern, Text: prefix + "*/" + g.starred(name)})
+		case 3:
+			r.Rules = append(r.Rules, Rule{Form: Regexp, Kind: kind, Server: "*", Text: pick(g, []string{"", "^", "[^a]"})})
+		case 4:
+			r.Rules = append(r.Rules, Rule{Form: All, Rules: []Rule{{Form: Pattern, Text: prefix + server + "/" + name}}})
+		default:
+			if kind == Tool {
+				r.Rules = append(r.Rules, Rule{Form: Predicate, Text: pick(g, []string{"yes", "args_yes", "error"})})
+			} else {
+				r.Rules = append(r.Rules, Rule{Form: Pattern, Text: prefix + "*/*"})
+			}
+		}
 	}
 	return r
 }

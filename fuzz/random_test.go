@@ -198,7 +198,7 @@ func TestRandomDocumentsMeanWhatTheGoOptionsMean(t *testing.T) {
 
 func TestRandomConditionsAnswerLikeTheReference(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	for range caseCount() / 5 {
+	for range 1000 + caseCount()/10 {
 		tryConditions(t, g, count)
 	}
 	want := []string{"refused"}

@@ -71,18 +71,18 @@ func sameWithoutCase(a, b string) truth {
 	return every(parts)
 }
 
-// readRoot reads the root of a predicate: "one trailing / on it is allowed".
+// readRoot reads the root of a predicate: "one trailing / on it is allowed", behind a segment: "//" is not "/".
 func readRoot(root string) (path, error) {
+	read, separators := readWindows, `/\`
 	if strings.HasPrefix(root, "/") {
-		if len(root) > 1 {
-			root = strings.TrimSuffix(root, "/")
+		read, separators = readPosix, "/"
+	}
+	if n := len(root); n > 1 && strings.Contains(separators, root[n-1:]) {
+		if before := root[n-2 : n-1]; !strings.Contains(separators, before) && !(before == ":" && n == 3) {
+			root = root[:n-1]
 		}
-		return readPosix(root)
 	}
-	if n := len(root); n > 3 && (root[n-1] == '/' || root[n-1] == '\\') {
-		root = root[:n-1]
-	}
-	return readWindows(root)
+	return read(root)
 }
 
 // readPosix reads an absolute POSIX path, or refuses it. "/" is the root directory.

@@ -173,6 +173,7 @@ func FuzzPaths(f *testing.F) {
 		f.Add(root, `C:\data\x`)
 		f.Add(root, root)
 	}
+	f.Add(`C:\\`, `C:\x`)
 	f.Add(`C:\K`, "C:\\\u212a\\x")
 	f.Add(`C:\straße`, `C:\STRASSE`)
 	f.Add("C:\\\U00010400", "C:\\\U00010428")
