@@ -114,11 +114,7 @@ func runCheck(cmd *cobra.Command, flags *checkFlags, paths []string) error {
 	if err := errors.Join(policyErr, err); err != nil {
 		return err
 	}
-	for _, c := range catalogs {
-		if c.Partial {
-			fmt.Fprintf(cmd.ErrOrStderr(), "penstock: %s: one page of several (it has a nextCursor): the server has more\n", c.File)
-		}
-	}
+	warnPartial(cmd, catalogs)
 	notes := []string{}
 	switch {
 	case flags.allNew:
@@ -139,6 +135,15 @@ func runCheck(cmd *cobra.Command, flags *checkFlags, paths []string) error {
 		return err
 	}
 	return written(c.print(cmd, flags.format, rows, notes))
+}
+
+// warnPartial says which of the catalogs are not all that their server lists.
+func warnPartial(cmd *cobra.Command, catalogs []*catalog.Catalog) {
+	for _, c := range catalogs {
+		if c.Partial {
+			fmt.Fprintf(cmd.ErrOrStderr(), "penstock: %s: one page of several (it has a nextCursor): the server has more\n", c.File)
+		}
+	}
 }
 
 // checkRequest is the request that every tool is judged by.

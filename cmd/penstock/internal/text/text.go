@@ -26,6 +26,16 @@ func Plain(s string) string {
 	return s
 }
 
+// Line returns s with what does not print escaped as Go escapes it, for sentences and rules: texts that are shown and
+// never taken for a name.
+func Line(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return s
+	}
+	quoted := strconv.Quote(s)
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(quoted[1 : len(quoted)-1])
+}
+
 // Width returns the number of terminal columns that s takes, for an s that prints.
 func Width(s string) int {
 	n := 0

@@ -63,3 +63,35 @@ func TestCount(t *testing.T) {
 		t.Error("Of")
 	}
 }
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		`"fs/*"`:          `"fs/*"`,
+		`a\.b "c"`:        `a\.b "c"`,
+		"a\x1b[31m \"b\"": `a\x1b[31m "b"`,
+		"a\nb\u202e\xff":  `a\nb\u202e\xff`,
+		"löschen 删除":      "löschen 删除",
+	} {
+		if got := text.Line(in); got != want {
+			t.Errorf("Line(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"read_file", "read_files", "write_file", "Read-File", "delete_repo", "x", strings.Repeat("y", 500)}
+	for in, want := range map[string]string{
+		"raed_file":              "read_file Read-File read_files",
+		"READ.FILE":              "read_file Read-File read_files",
+		"read_file":              "Read-File read_files",
+		"delte_repo":             "delete_repo",
+		"something":              "",
+		"":                       "x",
+		"y":                      "x",
+		strings.Repeat("y", 500): "",
+	} {
+		if got := strings.Join(text.Nearest(in, words, 3), " "); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
