@@ -59,6 +59,9 @@ const (
 
 var listNames = [...]string{"default", "deny", "ask", "allow"}
 
+// String returns the list's name in a policy.
+func (l List) String() string { return listNames[l] }
+
 // String returns the answer as a policy's decision names it: "deny[2]", "default".
 func (a Answer) String() string {
 	if a.List == NoRule {

@@ -65,6 +65,23 @@ func Race(b *testing.B, run func(n int), rivals ...Rival) float64 {
 	return median
 }
 
+// Compare times run and a rival in alternating rounds for about the given time, beside a race, and returns the
+// nanoseconds of one of run's operations and the ratio, as [Race] does.
+func Compare(run func(n int), rival func(n int), budget time.Duration) (ns, ratio float64) {
+	theirs, took := lapCount(rival, lapTime)
+	own := 1
+	if budget > 0 {
+		own, _ = lapCount(run, max(lapTime, took))
+	}
+	var laps, ratios []float64
+	for start := time.Now(); len(laps) == 0 || len(laps) < maxRounds && time.Since(start) < budget; {
+		l := lap(run, own)
+		laps = append(laps, l)
+		ratios = append(ratios, l/lap(rival, theirs))
+	}
+	return Median(laps), Median(ratios)
+}
+
 // allocations returns what one of n operations allocates.
 func allocations(run func(n int), n int) (allocs, bytes float64) {
 	var before, after runtime.MemStats
