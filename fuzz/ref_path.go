@@ -73,16 +73,18 @@ func sameWithoutCase(a, b string) truth {
 
 // readRoot reads the root of a predicate: "one trailing / on it is allowed", behind a segment: "//" is not "/".
 func readRoot(root string) (path, error) {
-	read, separators := readWindows, `/\`
+	n := len(root)
 	if strings.HasPrefix(root, "/") {
-		read, separators = readPosix, "/"
-	}
-	if n := len(root); n > 1 && strings.Contains(separators, root[n-1:]) {
-		if before := root[n-2 : n-1]; !strings.Contains(separators, before) && !(before == ":" && n == 3) {
+		if strings.HasSuffix(root, "/") && n > 1 && root[n-2] != '/' {
 			root = root[:n-1]
 		}
+		return readPosix(root)
 	}
-	return read(root)
+	isSeparator := func(c byte) bool { return c == '/' || c == '\\' }
+	if n > 3 && isSeparator(root[n-1]) && !isSeparator(root[n-2]) { // C:\ keeps its own
+		root = root[:n-1]
+	}
+	return readWindows(root)
 }
 
 // readPosix reads an absolute POSIX path, or refuses it. "/" is the root directory.
