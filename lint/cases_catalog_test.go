@@ -1,0 +1,76 @@
+package lint
+
+import "github.com/penstock-mcp/penstock/engine"
+
+// Cases that need the catalogs.
+var catalogCases = []testCase{
+	{unknownServer, "p.yaml:4:7", Warning, []string{`server "githb"`, `Did you mean "github"?`, "the same id: policy.deny[1]"},
+		situation{policy: "policy:\n  deny:\n    - githb/delete_repo\n    - \"githb/create_*\"\n", servers: []Server{tools("github", "delete_repo")}},
+		situation{policy: "policy:\n  deny:\n    - GitHub/delete_repo\n", servers: []Server{tools("github", "delete_repo")}}},
+	{unknownServer, "p.yaml:3:13", Warning, []string{"policy.trusted", `Write "github"`},
+		situation{policy: "policy:\n  trusted: [GitHub]\n", servers: []Server{tools("github", "x")}},
+		situation{policy: "policy:\n  trusted: [github]\n", servers: []Server{tools("github", "x")}}},
+	{matchesNothing, "p.yaml:4:7", Warning, []string{`Did you mean "fs/read_file"?`},
+		situation{policy: "policy:\n  allow:\n    - fs/raed_file\n", servers: []Server{tools("fs", "read_file")}},
+		situation{policy: "policy:\n  allow:\n    - fs/read_file\n", servers: []Server{tools("fs", "read_file")}}},
+	{matchesNothing, "p.yaml:4:7", Info, nil,
+		situation{policy: "policy:\n  deny:\n    - \"*/drop_*\"\n", servers: []Server{tools("fs", "read_file")}},
+		situation{policy: "policy:\n  deny:\n    - \"*/drop_*\"\n", servers: []Server{tools("fs", "Drop-Table")}}},
+	{matchesNothing, "p.yaml:5:7", Warning, []string{"no resource"},
+		situation{policy: "policy:\n  scope: [resources]\n  deny:\n    - \"resource:fs/file:///etc/*\"\n", servers: []Server{resources("fs", "file:///srv/a")}},
+		situation{policy: "policy:\n  scope: [resources]\n  deny:\n    - \"resource:fs/file:///etc/*\"\n", servers: []Server{tools("fs", "a")}}},
+	{allowSpelling, "p.yaml:4:7", Warning, []string{`"fs/readFile"`},
+		situation{policy: "policy:\n  allow:\n    - fs/ReadFile\n", servers: []Server{tools("fs", "readFile")}},
+		situation{policy: "policy:\n  deny:\n    - fs/ReadFile\n", servers: []Server{tools("fs", "readFile")}}},
+	{neverActs, "p.yaml:4:11", Warning, []string{"1 denied and 1 asked about"},
+		situation{policy: "policy:\n  default: ask\n  allow: [\"fs/*\"]\n  deny: [fs/a]\n  ask: [fs/b]\n", servers: []Server{tools("fs", "a", "b")}},
+		situation{policy: "policy:\n  default: ask\n  allow: [\"fs/*\"]\n  deny: [fs/a]\n  ask: [fs/b]\n", servers: []Server{tools("fs", "a", "b", "c")}}},
+	{neverActs, "p.yaml:3:13", Warning, []string{"is excluded"},
+		situation{policy: "filter:\n  include: [\"fs/*\", \"ide/*\"]\n  exclude: [fs/a, fs/b]\n", servers: []Server{tools("fs", "a", "b"), tools("ide", "a")}},
+		situation{policy: "filter:\n  include: [\"fs/*\", \"ide/*\"]\n  exclude: [fs/a]\n", servers: []Server{tools("fs", "a", "b"), tools("ide", "a")}}},
+	{onlyNew, "p.yaml:3:11", Warning, []string{"all that it matches (1) is new"},
+		situation{policy: "policy:\n  allow: [\"fs/*\"]\n", servers: []Server{tools("fs", "a")}, approved: []engine.Target{}},
+		situation{policy: "policy:\n  allow: [\"fs/*\"]\n", servers: []Server{tools("fs", "a")}, approved: []engine.Target{{Server: "fs", Name: "a"}}}},
+	{foldsOntoSeveral, "p.yaml:3:10", Warning, []string{"fs/read-file, fs/read.file, fs/read_file", `regexp: "^read-file$"`},
+		situation{policy: "policy:\n  deny: [fs/read-file]\n", servers: []Server{tools("fs", "read-file", "read.file", "readFile", "read_file")}},
+		situation{policy: "policy:\n  deny: [fs/read-file]\n", servers: []Server{tools("fs", "read-file", "readFile"), tools("ide", "read_file")}}},
+	{prefixCrosses, "p.yaml:3:11", Warning, []string{"firecrawl/firecrawl_search_feedback"},
+		situation{policy: "policy:\n  allow: [\"firecrawl/firecrawl_search*\"]\n", servers: []Server{
+			hinted("firecrawl", "firecrawl_search_feedback", engine.Hints{ReadOnly: engine.False})}},
+		situation{policy: "policy:\n  allow: [\"firecrawl/firecrawl_search*\"]\n", servers: []Server{
+			hinted("firecrawl", "firecrawl_search_feedback", engine.Hints{ReadOnly: engine.True})}}},
+	{verbLeaves, "p.yaml:3:10", Warning, []string{"a/deleteRepo, b/sql_db_delete, c/remove_user", "delet|"},
+		situation{policy: "policy:\n  deny: [\"*/delete_*\"]\n", servers: []Server{
+			tools("a", "delete_x", "deleteRepo", "list_deleted"), tools("b", "sql_db_delete", "get_delete_status"), tools("c", "remove_user")}},
+		situation{policy: "policy:\n  deny: [\"*/delete_*\", {server: \"*\", regexp: \"delet|remov\"}]\n", servers: []Server{
+			tools("a", "delete_x", "deleteRepo", "list_deleted"), tools("b", "sql_db_delete", "get_delete_status"), tools("c", "remove_user")}}},
+	// Of other verbs only their own spellings count, and only on the servers that are meant.
+	{verbLeaves, "p.yaml:3:13", Warning, []string{"a/createRepo"},
+		situation{policy: "filter:\n  exclude: [\"a/create_*\"]\n", servers: []Server{tools("a", "create_x", "createRepo"), tools("b", "createRepo")}},
+		situation{policy: "filter:\n  exclude: [\"a/create_*\"]\n", servers: []Server{tools("a", "create_x", "add_x"), tools("b", "createRepo")}}},
+	{bareSeveral, "p.yaml:3:11", Warning, []string{"a/search, b/search"},
+		situation{policy: "policy:\n  allow: [search]\n", servers: []Server{tools("a", "search"), tools("b", "search")}},
+		situation{policy: "policy:\n  allow: [a/search]\n", servers: []Server{tools("a", "search"), tools("b", "search")}}},
+
+	{sameName, "a.json", Info, []string{"One name", "a/search, b/search"},
+		situation{servers: []Server{tools("a", "search"), tools("b", "search", "find")}},
+		situation{policy: "filter:\n  exclude: [b/search]\n", servers: []Server{tools("a", "search"), tools("b", "search", "find")}}},
+	{lookalikeName, "b.json", Warning, []string{`looks like "search"`},
+		situation{servers: []Server{tools("a", "search"), tools("b", "sеarch")}}, // the е is Cyrillic
+		situation{servers: []Server{tools("a", "search"), tools("b", "sèarch")}}},
+	{lookalikeName, "a.json", Warning, []string{"U+FF53"},
+		situation{servers: []Server{tools("a", "ｓearch")}},
+		situation{servers: []Server{tools("a", "поиск")}}},
+	{invisibleName, "a.json", Error, []string{"U+202E", `a/"sea\u202erch"`},
+		situation{servers: []Server{tools("a", "sea\u202erch")}},
+		situation{servers: []Server{tools("a", "sea rch")}}},
+	{hintAgainstName, "a.json", Warning, []string{`trusted server "a"`, "a/delete_repo"},
+		situation{policy: "policy:\n  trusted: [a]\n", servers: []Server{hinted("a", "delete_repo", engine.Hints{Destructive: engine.False})}},
+		situation{policy: "policy:\n  trusted: [a]\n  ask: [a/delete_repo]\n", servers: []Server{hinted("a", "delete_repo", engine.Hints{Destructive: engine.False})}}},
+	{hintAgainstName, "a.json", Info, []string{"not trusted"},
+		situation{servers: []Server{hinted("a", "communication_email_send", engine.Hints{ReadOnly: engine.True})}},
+		situation{servers: []Server{hinted("a", "communication_email_list", engine.Hints{ReadOnly: engine.True})}}},
+	{hintsContradict, "a.json", Warning, []string{"read-only and destructive"},
+		situation{policy: "policy:\n  trusted: true\n", servers: []Server{hinted("a", "x", engine.Hints{ReadOnly: engine.True, Destructive: engine.True})}},
+		situation{policy: "policy:\n  trusted: true\n", servers: []Server{hinted("a", "x", engine.Hints{ReadOnly: engine.True})}}},
+}
