@@ -59,6 +59,9 @@ func TestWorkloadNamesAreDistinctWithinAServer(t *testing.T) {
 // A workload in which nearly everything came to the same answer would measure little.
 func TestWorkloadAnswersAreMixed(t *testing.T) {
 	for _, n := range []int{10, 100, 1000, 10_000, 100_000} {
+		if testing.Short() && n > 10_000 {
+			continue
+		}
 		w := New(Size{Rules: n, Tools: 5000, Servers: 50})
 		naive := NewNaive(w)
 		var known, unseen [len(listNames)]int

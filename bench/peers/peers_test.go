@@ -217,6 +217,9 @@ const (
 func BenchmarkPeers(b *testing.B) {
 	for _, e := range Engines() {
 		for _, rules := range []int{10, 100, 1000, 10_000, 0} {
+			if testing.Short() && rules == 10_000 {
+				continue
+			}
 			size := fmt.Sprintf("rules=%d", rules)
 			if rules == 0 {
 				size = "catalogs"
