@@ -13,7 +13,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("seed", 0, "the seed of the random tests; 0 draws one")
-	casesFlag = flag.Int("cases", 20000, "how many filters or policies each random test tries")
+	casesFlag = flag.Int("cases", 8000, "how many filters or policies each random test tries")
 )
 
 // seed returns the seed of a random test and logs it, so that a failure can be run again.
