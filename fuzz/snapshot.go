@@ -114,8 +114,8 @@ func (w World) request(q Request) Request {
 
 // Visible reports whether a caller of the view sees a tool of the world.
 func (w World) Visible(view string, t Target, q Request) bool {
-	visible, _ := w.Views[view].Filter.Visible(t, w.request(q))
-	return visible
+	f := w.Views[view].Filter
+	return f != nil && f.visible(t, w.request(q)) // "A nil *Filter hides everything"
 }
 
 // Decide decides a call. A tool that is not there and one that the caller does not see are not found alike: the outcome
