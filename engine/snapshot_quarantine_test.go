@@ -62,12 +62,14 @@ func TestRefreshQuarantinesEveryCopyOfAName(t *testing.T) {
 	e := openEngine(t)
 	report, err := e.Refresh("s", []engine.Tool{
 		{Name: "a", Fingerprint: "1"}, {Name: "b"}, {Name: "a", Fingerprint: "2"}, {Name: "A"}, {Name: ""}, {Server: "s", Name: "a"}, {Name: ""}, {Name: "b-c"}, {Name: "b_c"},
+		{Name: "twice"}, {Name: "twice"},
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"s b", "s A", "s b-c", "s b_c"}, names(e.Snapshot()), "names that differ in spelling alone are different tools")
 	assert.Equal(t, []engine.Quarantine{
 		{0, "a", "the name stands 3 times in the list"}, {2, "a", "the name stands 3 times in the list"},
 		{4, "", "the name is empty"}, {5, "a", "the name stands 3 times in the list"}, {6, "", "the name is empty"},
+		{9, "twice", "the name stands 2 times in the list"}, {10, "twice", "the name stands 2 times in the list"},
 	}, report.Quarantined)
 	refresh(t, e, "s", "a")
 	assert.Equal(t, []string{"s a"}, names(e.Snapshot()), "a later list is judged by itself")
