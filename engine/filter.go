@@ -74,19 +74,6 @@ func newFilterList(mode automaton.Mode, l compiledList) filterList {
 	return out
 }
 
-// first returns the first static entry that matches, or nil.
-func (l *filterList) first(server, name string) *compiledRule {
-	n := l.index.First(server, name)
-	switch {
-	case n < 0:
-		return nil
-	case l.static != nil:
-		return &l.rules[l.static[n]]
-	default:
-		return &l.rules[n]
-	}
-}
-
 // StaticVisible reports whether the static entries alone, patterns and regexps, leave the tool in sight. No
 // function is called: an include list that holds one keeps every tool that is not excluded, for
 // [Filter.Visible] to decide. It never hides a tool that Visible could show, so that filtering at refresh
