@@ -89,6 +89,11 @@ func assertBlind(t *testing.T, v *engine.ViewSnapshot, what string) {
 		t.Errorf("%s: it shows %v", what, tool)
 	}
 	assert.Zero(t, v.Counts().Shown, what)
+	for _, call := range []*engine.Call{someCall, {Server: "s", Name: "none"}, {}, nil} {
+		x := v.Explain(ctx, call, nil)
+		assert.Equal(t, engine.ErrNotFound, x.Err, what)
+		assert.False(t, x.Visible, what)
+	}
 	d, err := v.DecideRef(ctx, engine.Ref{}, nil, askable)
 	assert.Equal(t, engine.ErrStale, err, what)
 	assert.Equal(t, engine.Decision{}, d, what)

@@ -133,6 +133,50 @@ func TestEveryDecisionOfASnapshotIsThatOfEvaluateBehindVisible(t *testing.T) {
 	}
 }
 
+func TestEveryExplanationIsOfTheDecision(t *testing.T) {
+	count := map[string]int{}
+	randomWorlds(t, func(w *randomWorld, g *fuzz.Gen) {
+		v := w.e.Snapshot().View("")
+		for i, tool := range w.tools {
+			if g.Intn(4) > 0 {
+				continue
+			}
+			call, req, stateless := w.request(g, i)
+			d, err := v.Decide(ctx, call, req)
+			evaluated, _ := w.p.Evaluate(ctx, call, tool, stateless)
+			for how, x := range map[string]engine.Explanation{"snapshot": v.Explain(ctx, call, req), "stateless": engine.Explain(ctx, w.f, w.p, call, tool, stateless)} {
+				require.Equal(t, tool.Target(), x.Target, how)
+				require.True(t, x.Found, how)
+				require.Equal(t, err == nil, x.Visible, how)
+				require.Equal(t, text(evaluated, nil), text(x.Decision, nil), how)
+				if how == "snapshot" {
+					require.Equal(t, err, x.Err)
+				}
+				deciding := 0
+				for _, s := range x.Steps {
+					if !s.Decides {
+						continue
+					}
+					deciding++
+					require.Equal(t, evaluated.Source, s.Source, how)
+					first := ""
+					for _, r := range s.Rules {
+						if r.Counts && first == "" {
+							first = r.Rule.ID
+						}
+					}
+					require.Equal(t, evaluated.RuleID(), first, "%s: the first rule of the step that counts is the one reported", how)
+				}
+				require.Equal(t, 1, deciding, how)
+			}
+			count[d.Source.String()]++
+		}
+	})
+	for _, source := range []string{"none", "scope", "deny", "pin", "ask", "allow", "default"} {
+		require.Greater(t, count[source], 5, "%s; all: %v", source, count)
+	}
+}
+
 func TestABaselineOfTheRequestIsJudgedLikeTheEnginesOwn(t *testing.T) {
 	news, changes := 0, 0
 	randomWorlds(t, func(w *randomWorld, g *fuzz.Gen) {
