@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/approved"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
 	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/lockfile"
 )
 
 // The policies of testdata/policies, held against every real tool of testdata/catalogs.
@@ -304,27 +303,17 @@ func changedBaseline(b *engine.Baseline) *engine.Baseline {
 // with the right argument.
 func writeProductionBaseline(t *testing.T) {
 	t.Helper()
-	type entry struct {
-		Server      string             `json:"server"`
-		Name        string             `json:"name"`
-		Fingerprint engine.Fingerprint `json:"fingerprint"`
-	}
-	doc := struct {
-		Version int     `json:"version"`
-		Tools   []entry `json:"tools"`
-	}{Version: 1}
+	var tools []engine.Tool
 	for _, o := range judgeAll(t, "production.yaml", engine.Request{}) {
 		if o.visible && (o.Action == engine.Allow || o.tool.Name == "slack_post_message") {
-			doc.Tools = append(doc.Tools, entry{o.tool.Server, o.tool.Name, o.tool.Fingerprint})
+			tools = append(tools, *o.tool)
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		t.Fatal(err)
+	file, bad := lockfile.New(tools, lockfile.Options{DigestsOnly: true})
+	if len(bad) > 0 {
+		t.Fatal(bad)
 	}
-	if err := os.WriteFile(productionBaseline, b.Bytes(), 0o644); err != nil {
+	if err := file.Replace(productionBaseline); err != nil {
 		t.Fatal(err)
 	}
 }
