@@ -41,8 +41,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		if f.MoreRelated > 0 {
 			fmt.Fprintf(b, "    … and %d more\n", f.MoreRelated)
 		}
-		if len(f.Targets) > 0 {
-			fmt.Fprintf(b, "    %s\n", f.targets())
+		if t := f.Subjects(); t != "" {
+			fmt.Fprintf(b, "    %s\n", t)
 		}
 	}
 	fmt.Fprintf(b, "%s\n", r.Summary())
@@ -61,8 +61,11 @@ func (r *Report) Summary() string {
 	return fmt.Sprintf("%s, %s, %s", of(n[Error], "error"), of(n[Warning], "warning"), of(n[Info], "info"))
 }
 
-// targets lists what the finding is about: tools: fs/write, "a\u202eb" and 3 more.
-func (f *Finding) targets() string {
+// Subjects lists what the finding is about, "tools: fs/write, fs/\"a\u202eb\" … and 3 more", or returns "".
+func (f *Finding) Subjects() string {
+	if len(f.Targets) == 0 {
+		return ""
+	}
 	var all []string
 	for _, t := range f.Targets {
 		all = append(all, bare(t.Server)+"/"+bare(t.Name))
@@ -121,8 +124,8 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 		}
 		prop("title", f.Code.ID+" "+f.Code.Name)
 		text := f.Sentence() + "\n" + f.Write
-		if len(f.Targets) > 0 {
-			text += "\n" + f.targets()
+		if t := f.Subjects(); t != "" {
+			text += "\n" + t
 		}
 		fmt.Fprintf(b, "::%s %s::%s\n", command, strings.Join(props, ","), escapeData.Replace(text))
 	}
