@@ -43,11 +43,12 @@ func newLinter(in Input, filter *engine.Filter, policy *engine.Policy) *linter {
 	if len(l.doc.Policy.Scope) == 0 {
 		l.scope[engine.Tools] = true
 	}
-	for list, rules := range map[engine.List][]engine.Rule{
+	options := [...][]engine.Rule{
 		engine.ListInclude: l.doc.Filter.Include, engine.ListExclude: l.doc.Filter.Exclude,
 		engine.ListDeny: l.doc.Policy.Deny, engine.ListAsk: l.doc.Policy.Ask, engine.ListAllow: l.doc.Policy.Allow,
-	} {
-		for i, r := range rules {
+	}
+	for _, list := range lists {
+		for i, r := range options[list] {
 			l.rules[list] = append(l.rules[list], l.flatten(list, i, r))
 		}
 	}

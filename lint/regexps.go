@@ -25,21 +25,22 @@ func (l *linter) ruleRegexps() {
 func (l *linter) regexp(r *rule, e *expr) {
 	text := quote(e.re.String())
 	if e.parts.all {
-		instead := patternFor(r.kind, e.server)
 		f := l.reportRule(regexpTakesAll, r, fmt.Sprintf("The expression %s matches every name.", text),
-			fmt.Sprintf("Write %s if that is meant.", quote(instead)))
+			fmt.Sprintf("Write %s if that is meant.", quote(patternFor(r.kind, e.server))))
 		f.Position = e.pos
 		if loose(r.list) {
 			f.Severity = Info
 		}
-		return
 	}
 	tree, err := syntax.Parse(e.re.String(), syntax.Perl)
 	if err != nil {
 		return
 	}
-	l.unanchored(r, e, tree)
-	if loose(r.list) && missesNewline(tree) {
+	if !e.parts.all {
+		l.unanchored(r, e, tree)
+	}
+	// One that takes all but newlines alone leaves nothing that anybody would name.
+	if loose(r.list) && missesNewline(tree) && !(e.parts.all && e.re.MatchString("a\nb")) {
 		l.reportRule(regexpNewline, r,
 			fmt.Sprintf("The '.' in %s does not take a newline, so a name with one in that place is not matched.", text),
 			"Begin the expression with (?s).").Position = e.pos

@@ -146,6 +146,12 @@ func leads(tree *syntax.Regexp) []string {
 		}
 		return all
 	case syntax.OpConcat:
+		if len(tree.Sub) == 0 {
+			return nil
+		}
+		if anyRun(tree.Sub[0]) { // .*get begins as get does
+			return leads(&syntax.Regexp{Op: syntax.OpConcat, Sub: tree.Sub[1:]})
+		}
 		first := leads(tree.Sub[0])
 		if tree.Sub[0].Op != syntax.OpLiteral || len(tree.Sub) == 1 {
 			return first
