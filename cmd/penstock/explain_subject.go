@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,30 +33,39 @@ func (s *subject) String() string {
 
 // parseSubject reads SERVER/TOOL, resource:SERVER/URI or prompt:SERVER/NAME. The catalogs are for the error.
 func parseSubject(arg string, catalogs []*catalog.Catalog) (*subject, error) {
-	s := &subject{}
-	rest := arg
+	kind, rest := engine.Tools, arg
 	for _, k := range []engine.Kind{engine.Resources, engine.Prompts} {
 		if after, ok := strings.CutPrefix(arg, kindWords[k]+":"); ok {
-			s.kind, rest = k, after
+			kind, rest = k, after
 		}
 	}
-	var ok bool
-	if s.server, s.name, ok = strings.Cut(rest, "/"); !ok {
-		hint := ""
-		if on := serversWith(s.kind, rest, catalogs); len(on) > 0 {
-			s.server, s.name = on[0], rest
-			hint = fmt.Sprintf(" (did you mean %s?)", s)
-		}
-		return nil, fmt.Errorf("%q: want SERVER/TOOL, resource:SERVER/URI or prompt:SERVER/NAME%s", arg, hint)
-	}
-	if err := engine.CheckServerID(s.server); err != nil {
+	s, err := newSubject(kind, rest)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%q: %w", arg, err)
+	case s != nil:
+		return s, nil
 	}
-	if s.name == "" {
-		return nil, fmt.Errorf("%q: there is no name behind the %q", arg, "/")
+	hint := ""
+	if on := serversWith(kind, rest, catalogs); len(on) > 0 {
+		hint = fmt.Sprintf(" (did you mean %s?)", &subject{kind: kind, server: on[0], name: rest})
 	}
-	s.tool = engine.Tool{Server: s.server, Name: s.name}
-	return s, nil
+	return nil, fmt.Errorf("%q: want SERVER/TOOL, resource:SERVER/URI or prompt:SERVER/NAME%s", arg, hint)
+}
+
+// newSubject returns the subject that SERVER/NAME names, or nil if there is no "/".
+func newSubject(kind engine.Kind, word string) (*subject, error) {
+	server, name, ok := strings.Cut(word, "/")
+	if !ok {
+		return nil, nil
+	}
+	if err := engine.CheckServerID(server); err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, errors.New(`there is no name behind the "/"`)
+	}
+	return &subject{kind: kind, server: server, name: name, tool: engine.Tool{Server: server, Name: name}}, nil
 }
 
 // names returns what a catalog lists of a kind.

@@ -101,6 +101,6 @@ Exit codes: 0 good, 1 findings or failures, 2 unusable input. A deny is a result
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newCheck(), newEval(), newExplain(), newLint(), newSchema(), newVersion())
+	root.AddCommand(newCheck(), newEval(), newExplain(), newLint(), newSchema(), newTest(), newVersion())
 	return root
 }
