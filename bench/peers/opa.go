@@ -21,8 +21,9 @@ import (
 // opaDecider is OPA as a library, with a prepared query. There are two ways to write the rules.
 //
 // newOPA writes a Rego rule for each of ours, in the forms that OPA indexes: equality of server and tool, and startswith
-// (since v1.21). The rules of a list are one boolean, so that the first that holds ends it. Infixes are not indexed, and so
-// are one regular expression: contains in a rule each, and a loop over an array, were both slower.
+// (since v1.21). The rules of a list are one boolean, so that the first that holds ends it. Infixes are not indexed, and
+// so are one regular expression. For 400 of them a decision took 28 µs that way, 263 µs by a loop over an array and 412 µs with
+// contains in a rule each.
 //
 // newOPAData has the rules as data, which the documentation has for what changes often: literals in nested objects, prefixes
 // in arrays for strings.any_prefix_match. A change is one write to the store.
