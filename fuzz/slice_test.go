@@ -11,7 +11,7 @@ func TestASliceDecidesLikeTheWholeOfTheReference(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
 	g.Valid = true
 	var s Slicer
-	for range caseCount() / 8 {
+	for range max(1200, caseCount()/8) {
 		p, f := g.Policy(Tool), g.Filter()
 		for range 4 {
 			c := g.Question(p, Tool)

@@ -189,7 +189,7 @@ func playOut(t *testing.T, g *Gen, count *tally) {
 
 func TestRandomInterleavingsAnswerLikeTheReferenceOfTheirGeneration(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	for range caseCount() / 20 {
+	for range max(600, caseCount()/20) {
 		playOut(t, g, count)
 	}
 	count.requireAll(t,
