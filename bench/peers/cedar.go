@@ -94,7 +94,7 @@ func cedarSlice(server string, loose bool) string {
 func cedarPolicies(rules []bench.Rule, loose bool, id cedar.PolicyID, effect string, terms cedarTerms, entities cedar.EntityMap) (
 	general cedarPolicy, byServer map[string]cedarPolicy, err error) {
 	group := cedar.NewEntityUID("List", cedar.String(id))
-	any := []string{fmt.Sprintf("%s in %s", terms.literal, group)}
+	rest := []string{fmt.Sprintf("%s in %s", terms.literal, group)}
 	servers := make(map[string][]string)
 	for _, r := range spelled(rules, loose) {
 		switch r.Shape {
@@ -110,10 +110,10 @@ func cedarPolicies(rules []bench.Rule, loose bool, id cedar.PolicyID, effect str
 		case bench.ServerPrefix:
 			servers[r.Server] = append(servers[r.Server], cedarLike(r, terms.name))
 		default:
-			any = append(any, cedarLike(r, terms.name))
+			rest = append(rest, cedarLike(r, terms.name))
 		}
 	}
-	if general.policy, err = newCedarPolicy(effect, any); err != nil {
+	if general.policy, err = newCedarPolicy(effect, rest); err != nil {
 		return general, nil, err
 	}
 	general.id = id
