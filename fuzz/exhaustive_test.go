@@ -35,13 +35,16 @@ var halves = []struct {
 	name    string
 	pattern func(word string) string
 	target  func(word string) Target
+	beside  string // a pattern that matches anyway: the two are members of an all
 }{
-	{"bare tool", func(w string) string { return w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }},
-	{"tool", func(w string) string { return "*/" + w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }},
-	{"tool of one server", func(w string) string { return "fs/" + w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }},
-	{"server", func(w string) string { return w + "/x" }, func(w string) Target { return Target{Kind: Tool, Server: w, Name: "x"} }},
-	{"resource", func(w string) string { return "resource:*/" + w }, func(w string) Target { return Target{Kind: Resource, Server: "fs", Name: w} }},
-	{"prompt", func(w string) string { return "prompt:fs/" + w }, func(w string) Target { return Target{Kind: Prompt, Server: "fs", Name: w} }},
+	{"bare tool", func(w string) string { return w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }, ""},
+	{"tool", func(w string) string { return "*/" + w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }, ""},
+	{"tool of one server", func(w string) string { return "fs/" + w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }, ""},
+	{"server", func(w string) string { return w + "/x" }, func(w string) Target { return Target{Kind: Tool, Server: w, Name: "x"} }, ""},
+	{"resource", func(w string) string { return "resource:*/" + w }, func(w string) Target { return Target{Kind: Resource, Server: "fs", Name: w} }, ""},
+	{"prompt", func(w string) string { return "prompt:fs/" + w }, func(w string) Target { return Target{Kind: Prompt, Server: "fs", Name: w} }, ""},
+	{"member of an all", func(w string) string { return "*/" + w }, func(w string) Target { return Target{Kind: Tool, Server: "fs", Name: w} }, "f*/*"},
+	{"server in an all", func(w string) string { return w + "/x" }, func(w string) Target { return Target{Kind: Tool, Server: w, Name: "x"} }, "*/x*"},
 }
 
 // wantShort tells whether each word matches each other one as a glob, by the reference: computed once for all halves, since
@@ -87,7 +90,7 @@ func TestEveryShortPatternAgainstEveryShortName(t *testing.T) {
 					first[i] = -1
 				}
 				for i, pattern := range patterns {
-					ask := matcher(t, []string{pattern}, targets[0].Kind, loose)
+					ask := matcher(t, []string{pattern}, half.beside, targets[0].Kind, loose)
 					for j, target := range targets {
 						want := table[[2]string{globs[i], words[j]}]
 						if got := ask(target) == 0; got != want {
@@ -101,7 +104,7 @@ func TestEveryShortPatternAgainstEveryShortName(t *testing.T) {
 						}
 					}
 				}
-				ask := matcher(t, patterns, targets[0].Kind, loose)
+				ask := matcher(t, patterns, half.beside, targets[0].Kind, loose)
 				for j, target := range targets {
 					if got := ask(target); got != first[j] {
 						t.Fatalf("target %+v: the engine finds pattern %d first, the reference %d", target, got, first[j])
@@ -118,11 +121,15 @@ func TestEveryShortPatternAgainstEveryShortName(t *testing.T) {
 
 // matcher returns a function that tells the index of the first pattern that the engine matches, or -1. It asks every list
 // that matches in the given way, and fails if two of them differ.
-func matcher(t *testing.T, patterns []string, kind Kind, loose bool) func(Target) int {
+func matcher(t *testing.T, patterns []string, beside string, kind Kind, loose bool) func(Target) int {
 	t.Helper()
 	var rules []Rule
 	for _, p := range patterns {
-		rules = append(rules, Rule{Form: Pattern, Text: p})
+		r := Rule{Form: Pattern, Text: p}
+		if beside != "" {
+			r = Rule{Form: All, Rules: []Rule{{Form: Pattern, Text: beside}, r}}
+		}
+		rules = append(rules, r)
 	}
 	var policies []*engine.Policy
 	lists := []*Policy{{Allow: rules}}
@@ -136,7 +143,7 @@ func matcher(t *testing.T, patterns []string, kind Kind, loose bool) func(Target
 		policies = append(policies, compiled)
 	}
 	var filter *engine.Filter
-	if kind == Tool {
+	if kind == Tool && beside == "" {
 		f := &Filter{Include: rules}
 		if loose {
 			f = &Filter{Exclude: rules}
