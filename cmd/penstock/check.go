@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/penstock-mcp/penstock/cmd/penstock/internal/approved"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/policyfile"
@@ -46,9 +45,7 @@ Each tool is judged as if it were called now, without arguments: a rule about an
 in deny and ask and does not in allow. There is somebody to ask unless --no-approver is given.
 
 Every tool counts as approved as it stands in the catalogs, unless --baseline names a file of approved fingerprints or
---new says that no tool is approved. A baseline is
-
-  {"version": 1, "tools": [{"server": "fs", "name": "write", "fingerprint": "…"}]}
+--new says that no tool is approved. penstock baseline create writes such a file.
 
 The decision is the policy's, also for a tool that the filter hides; a hub answers "not found" there.
 
@@ -163,7 +160,7 @@ func checkRequest(flags *checkFlags) (*engine.Request, error) {
 	}
 	if flags.baseline != "" {
 		var err error
-		if req.Approved, err = approved.Read(flags.baseline); err != nil {
+		if req.Approved, err = readBaseline(flags.baseline); err != nil {
 			errs = append(errs, err)
 		}
 	}

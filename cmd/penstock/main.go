@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/source"
 	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/lockfile"
 	"github.com/penstock-mcp/penstock/policyfile"
 )
 
@@ -60,6 +61,10 @@ func (f *failure) Unwrap() error { return f.err }
 // report writes err to w, one line for each of several joined errors. What has a place in a file begins with
 // file:line:column, where editors and CI look for it; everything else begins with the name of the program.
 func report(w io.Writer, err error) {
+	if failed, ok := err.(*failure); ok {
+		report(w, failed.err)
+		return
+	}
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range many.Unwrap() {
 			report(w, e)
@@ -82,6 +87,8 @@ func placed(err error) bool {
 		return !e.Position.IsZero()
 	case *engine.EntryError:
 		return !e.Position.IsZero()
+	case *lockfile.EntryError:
+		return true
 	}
 	return false
 }
@@ -101,6 +108,6 @@ Exit codes: 0 good, 1 findings or failures, 2 unusable input. A deny is a result
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newCheck(), newEval(), newExplain(), newLint(), newSchema(), newTest(), newVersion())
+	root.AddCommand(newBaseline(), newCheck(), newDiff(), newEval(), newExplain(), newLint(), newSchema(), newTest(), newVersion())
 	return root
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,10 +13,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/penstock-mcp/penstock/cmd/penstock/internal/approved"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
 	"github.com/penstock-mcp/penstock/engine"
-	"github.com/penstock-mcp/penstock/lockfile"
 )
 
 // The policies of testdata/policies, held against every real tool of testdata/catalogs.
@@ -248,7 +248,7 @@ func TestProductionRunsOnlyWhatWasApproved(t *testing.T) {
 	if *update {
 		writeProductionBaseline(t)
 	}
-	baseline, err := approved.Read(productionBaseline)
+	baseline, err := readBaseline(productionBaseline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,21 +300,34 @@ func changedBaseline(b *engine.Baseline) *engine.Baseline {
 }
 
 // writeProductionBaseline approves, as they are, the tools that production.yaml allows and the one that it allows
-// with the right argument.
+// with the right argument: penstock baseline create, over catalogs that hold only those.
 func writeProductionBaseline(t *testing.T) {
 	t.Helper()
-	var tools []engine.Tool
+	type list struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	lists := make(map[string]*list)
 	for _, o := range judgeAll(t, "production.yaml", engine.Request{}) {
 		if o.visible && (o.Action == engine.Allow || o.tool.Name == "slack_post_message") {
-			tools = append(tools, *o.tool)
+			if lists[o.tool.Server] == nil {
+				lists[o.tool.Server] = new(list)
+			}
+			lists[o.tool.Server].Tools = append(lists[o.tool.Server].Tools, o.tool.Raw)
 		}
 	}
-	file, bad := lockfile.New(tools, lockfile.Options{DigestsOnly: true})
-	if len(bad) > 0 {
-		t.Fatal(bad)
+	dir := t.TempDir()
+	for server, l := range lists {
+		data, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, server+".json"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := file.Replace(productionBaseline); err != nil {
-		t.Fatal(err)
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"baseline", "create", "--digests-only", "--force", "-o", productionBaseline, dir}, nil, &stdout, &stderr); code != exitOK {
+		t.Fatal(code, stderr.String())
 	}
 }
 
