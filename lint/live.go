@@ -28,7 +28,6 @@ type subject struct {
 type hits struct {
 	named                 int // by patterns and regexps
 	full                  int // hints counted, too; dynamic members are left out
-	blocked               int // of full: hidden, or denied or asked about by static rules before it comes to the rule
 	hidden, denied, asked int
 	isNew                 int
 	reads, writes         int
