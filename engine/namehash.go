@@ -77,19 +77,30 @@ func newNameTable(n int, name func(i int) string) nameTable {
 	for i := range n {
 		all.WriteString(name(i))
 	}
-	t := nameTable{slots: make([]nameSlot, 1<<bits.Len(uint(2*n-1)))}
-	mask, text := uint64(len(t.slots)-1), all.String()
+	t, text := newSlots(n), all.String()
 	for i := range n {
 		s := text[:len(name(i))]
 		text = text[len(s):]
-		h := hashName(s)
-		at := h & mask
-		for t.slots[at].next != 0 {
-			at = (at + 1) & mask
-		}
-		t.slots[at] = nameSlot{name: s, hash: uint32(h >> 32), next: uint32(i) + 1}
+		t.insert(s, hashName(s), i)
 	}
 	return t
+}
+
+// newSlots returns a table with room for n strings.
+func newSlots(n int) nameTable {
+	if n == 0 {
+		return nameTable{}
+	}
+	return nameTable{slots: make([]nameSlot, 1<<bits.Len(uint(2*n-1)))}
+}
+
+// insert puts in string number i, which is not there yet; h is its hash. It is for making a table.
+func (t *nameTable) insert(s string, h uint64, i int) {
+	at := h
+	for t.slots[at&uint64(len(t.slots)-1)].next != 0 {
+		at++
+	}
+	t.slots[at&uint64(len(t.slots)-1)] = nameSlot{name: s, hash: uint32(h >> 32), next: uint32(i) + 1}
 }
 
 // find returns the number of the string, or -1.

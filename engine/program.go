@@ -35,14 +35,17 @@ const (
 // serverView is one server's tools seen through one view. It is immutable; snapshots share it until the tools, the
 // view or the baseline change.
 type serverView struct {
-	set      *toolset
-	epoch    uint64   // the one of set, at hand for DecideRef
-	of       []uint32 // the program of each tool
-	programs []program
+	// What Decide and DecideRef touch comes first.
+	epoch uint64    // those of set, at hand
+	names nameTable //
+	of    []uint32  // the program of each tool
 
 	// fixed holds the decisions of program p at 2p without and at 2p+1 with an approver, where everybody sees the
 	// tool and the program is decided. Elsewhere it holds the zero Decision, whose source is none.
 	fixed []Decision
+
+	set      *toolset
+	programs []program
 
 	// What the static rules say of each tool, list by list, rules that a call has a say in left out. An ask that
 	// stands behind a deny is not looked for.
@@ -82,7 +85,7 @@ type viewBuilder struct {
 func newServerView(set *toolset, view View, base *Baseline) *serverView {
 	n := len(set.tools)
 	b := viewBuilder{view: view, base: base, keys: make(map[programKey]uint32), out: &serverView{
-		set: set, epoch: set.epoch, of: make([]uint32, n),
+		set: set, epoch: set.epoch, names: set.names, of: make([]uint32, n),
 		excluded: automaton.NewBitset(n), included: automaton.NewBitset(n),
 		denied: automaton.NewBitset(n), asked: automaton.NewBitset(n), allowed: automaton.NewBitset(n),
 	}}

@@ -74,8 +74,7 @@ type ViewSnapshot struct {
 	snapshot *Snapshot
 	view     View
 	servers  []*serverView // as snapshot.sets; nil for a view that is not configured
-	list     []*Tool       // what StaticVisible shows, in the order of Tools
-	sights   []sight       // the sight of each of them; nil where the filter has no functions to ask
+	list     *shownList    // what StaticVisible shows, in the order of Tools
 }
 
 // Snapshot returns the snapshot that the view is a part of.
@@ -104,7 +103,7 @@ func (v *ViewSnapshot) Decide(ctx context.Context, call *Call, req *Request) (De
 		return Decision{}, ErrNotFound
 	}
 	sv := v.servers[n]
-	i := sv.set.names.find(call.Name)
+	i := sv.names.find(call.Name)
 	if i < 0 {
 		return Decision{}, ErrNotFound
 	}
@@ -224,14 +223,12 @@ func (v *ViewSnapshot) baseline(req *Request) *Baseline {
 // Tools iterates over the tools that the caller sees: server ids bytewise ascending, then the server's own order. The
 // tools are the engine's own and must not be changed.
 //
-// Cost: a step through a list made beforehand, plus the functions of the filter for the tools they decide.
+// Cost: a step through the list that [ViewSnapshot.AppendTools] copies, plus the functions of the filter for the tools they decide.
 func (v *ViewSnapshot) Tools(ctx context.Context, req *Request) iter.Seq[*Tool] {
 	return func(yield func(*Tool) bool) {
-		if v == nil {
-			return
-		}
-		for i, t := range v.list {
-			if (v.sights == nil || v.shows(ctx, i, req.or())) && !yield(t) {
+		shown := v.shown()
+		for i, t := range shown.tools {
+			if (shown.sights == nil || v.shows(ctx, t, shown.sights[i], req.or())) && !yield(t) {
 				return
 			}
 		}
@@ -241,28 +238,25 @@ func (v *ViewSnapshot) Tools(ctx context.Context, req *Request) iter.Seq[*Tool] 
 // AppendTools appends the tools that the caller sees to dst, in the order of [ViewSnapshot.Tools]. The tools are the
 // engine's own and must not be changed.
 //
-// Cost: where the filter has no functions, one copy of a list of pointers made beforehand. It allocates only when dst
-// has to grow.
+// Cost: where the filter has no functions, one copy of a list of pointers. The list is made by the first call after a
+// change of the tools the view shows, which costs one copy more. It allocates only then and when dst has to grow.
 func (v *ViewSnapshot) AppendTools(ctx context.Context, dst []*Tool, req *Request) []*Tool {
-	if v == nil {
-		return dst
-	}
-	if v.sights == nil {
-		return append(dst, v.list...)
+	shown := v.shown()
+	if shown.sights == nil {
+		return append(dst, shown.tools...)
 	}
 	req = req.or()
-	for i, t := range v.list {
-		if v.shows(ctx, i, req) {
+	for i, t := range shown.tools {
+		if v.shows(ctx, t, shown.sights[i], req) {
 			dst = append(dst, t)
 		}
 	}
 	return dst
 }
 
-// shows reports whether the caller sees the tool at position i of the list.
-func (v *ViewSnapshot) shows(ctx context.Context, i int, req *Request) bool {
-	s := v.sights[i]
-	return s == seen || v.view.Filter.functions(ctx, v.list[i], req, v.baseline(req), s == included)
+// shows reports whether the caller sees a tool of the list.
+func (v *ViewSnapshot) shows(ctx context.Context, t *Tool, s sight, req *Request) bool {
+	return s == seen || v.view.Filter.functions(ctx, t, req, v.baseline(req), s == included)
 }
 
 // Tool returns the tool of a server, and whether the caller sees it. The tool is the engine's own and must not be
@@ -315,8 +309,8 @@ func (v *ViewSnapshot) Counts() Counts {
 		c.Denied += sv.denied.Count()
 		c.Asked += sv.asked.Count()
 		c.Allowed += sv.allowed.Count()
+		c.Shown += len(sv.shown)
 	}
-	c.Shown = len(v.list)
 	return c
 }
 

@@ -31,4 +31,4 @@ func (v *ViewSnapshot) ServerView(server string) any {
 }
 
 // ListStart returns the address of the view's list of tools: the same address means that it was not made again.
-func (v *ViewSnapshot) ListStart() **Tool { return &v.list[0] }
+func (v *ViewSnapshot) ListStart() **Tool { return &v.shown().tools[0] }

@@ -20,6 +20,8 @@ type toolset struct {
 	tools  []Tool // in the server's own order, without the quarantined ones
 	names  nameTable
 
+	serverHash uint64 // hashName(server)
+
 	// prints holds the fingerprint of each tool: its own or the one of its raw definition, "" where it has
 	// neither. It is kept apart from the tools, so that a tool that is handed out and comes back with another
 	// definition does not bring the old fingerprint as its own.
@@ -57,7 +59,7 @@ func newToolset(server string, tools []Tool, old *toolset) (*toolset, []Quaranti
 		}
 		copies[tools[i].Name]++
 	}
-	set := &toolset{server: server, epoch: epochs.Add(1), tools: make([]Tool, 0, len(tools)), prints: make([]Fingerprint, 0, len(tools))}
+	set := &toolset{server: server, serverHash: hashName(server), epoch: epochs.Add(1), tools: make([]Tool, 0, len(tools)), prints: make([]Fingerprint, 0, len(tools))}
 	var out []Quarantine
 	for i := range tools {
 		reason := quarantineReason(tools[i].Name)
