@@ -123,10 +123,13 @@ func TestNoReaderSeesHalfOfAnUpdate(t *testing.T) {
 	}
 	var writers, readers sync.WaitGroup
 	var stop atomic.Bool
+	var read atomic.Int64 // generations that a reader came to see
+	// Where the readers are not given much time, the writers go on until they have seen enough.
+	more := func(i int) bool { return i < rounds || read.Load() < 60 && i < 1000*rounds }
 	for s := range markedServers {
 		server := fmt.Sprintf("s%d", s)
 		writers.Go(func() {
-			for i := range rounds {
+			for i := 0; more(i); i++ {
 				if s == 0 && i%4 == 3 { // servers come and go
 					e.Remove(server)
 					continue
@@ -138,7 +141,7 @@ func TestNoReaderSeesHalfOfAnUpdate(t *testing.T) {
 	}
 	for w := range 3 {
 		writers.Go(func() {
-			for i := range rounds {
+			for i := 0; more(i); i++ {
 				assert.NoError(t, e.Apply(m.configs[(i*3+w)%len(m.configs)]))
 			}
 		})
@@ -162,6 +165,7 @@ func TestNoReaderSeesHalfOfAnUpdate(t *testing.T) {
 					}
 					snapshots[s.Generation()] = s
 					worlds[k]++
+					read.Add(1)
 					mu.Unlock()
 				}
 				last = s
