@@ -31,7 +31,8 @@ no catalog lists is represented by one tool, one resource and one prompt of a se
 matches: "anything else".
 
 Each tool is judged in six situations: with somebody to ask and without, and approved as it is, new, and changed since it
-was approved. With --baseline the file says which of the three holds.
+was approved. With --baseline the file says which of the three holds. What is shown without a word about somebody to ask
+is so with and without.
 
 Wider is what gives a caller more: hidden, deny, ask, allow is the order, and hidden comes before everything, since a
 hidden tool cannot be called. So a tool that comes into sight is wider even if it is denied, and what changes behind

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/penstock-mcp/penstock/cmd/penstock/internal/approved"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/text"
 	"github.com/penstock-mcp/penstock/lint"
@@ -131,13 +130,16 @@ func runLint(cmd *cobra.Command, flags *lintFlags, paths []string) error {
 // lintFiles reads everything and lints it.
 func lintFiles(cmd *cobra.Command, flags *lintFlags, paths []string) (*lint.Report, error) {
 	doc, policyErr := policyfile.Load(flags.policy, policyfile.Options{File: flags.policy})
+	if policyErr == nil {
+		_, _, policyErr = doc.Compile()
+	}
 	bar := newProgress(cmd.ErrOrStderr())
 	catalogs, catalogErr := catalog.Load(paths, func(done, all int) { bar.say("reading", done, all) })
 	bar.clear()
 	in := lint.Input{Document: doc}
 	var baselineErr error
 	if flags.baseline != "" {
-		in.Baseline, baselineErr = approved.Read(flags.baseline)
+		in.Baseline, baselineErr = readBaseline(flags.baseline)
 	}
 	if err := errors.Join(policyErr, catalogErr, baselineErr); err != nil {
 		return nil, err

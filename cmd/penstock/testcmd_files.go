@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/penstock-mcp/penstock/cmd/penstock/internal/approved"
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/policyfile"
@@ -126,7 +125,7 @@ func (l *library) open(s *suite) (*setting, error) {
 	at.catalogs, err = l.load(s.catalogs)
 	fail(s.catalogsAt, "catalogs", err)
 	if s.baseline != "" {
-		at.base, err = approved.Read(s.baseline)
+		at.base, err = readBaseline(s.baseline)
 		fail(s.baselineAt, "baseline", err)
 	}
 	if len(errs) > 0 {
