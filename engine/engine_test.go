@@ -340,3 +340,18 @@ func TestAToolThatComesBackChangedDoesNotKeepItsFingerprint(t *testing.T) {
 	assert.Equal(t, changed, decide(``))
 	assert.Equal(t, same, decide(definition))
 }
+
+func TestRemovingAServerThatIsNotThereDoesNothing(t *testing.T) {
+	var zero engine.Engine
+	zero.Remove("fs")
+	assert.Zero(t, zero.Snapshot().Generation())
+
+	e := openEngine(t)
+	_, err := e.Refresh("fs", []engine.Tool{{Name: "read"}})
+	require.NoError(t, err)
+	before := e.Snapshot()
+	e.Remove("gh")
+	assert.Same(t, before, e.Snapshot())
+	e.Remove("fs")
+	assert.Equal(t, before.Generation()+1, e.Snapshot().Generation())
+}

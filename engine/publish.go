@@ -5,17 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// with returns the snapshot that follows s when the changes are made in their order. What they leave as it is is
-// shared with s.
+// with returns the snapshot that follows s when the changes are made in their order: s itself where they change nothing.
+// What they leave as it is is shared with s.
 func (s *Snapshot) with(changes []*update) *Snapshot {
 	next := &Snapshot{generation: s.Generation() + 1}
 	if s != nil {
 		next.config, next.sets, next.servers = s.config, s.sets, s.servers
 	}
 	owned, moved := false, false // whether next.sets is a copy, and whether servers came or went
+	configured := false
 	for _, c := range changes {
 		if c.config != nil {
-			next.config = *c.config
+			next.config, configured = *c.config, true
 			continue
 		}
 		at, there := position(next.sets, c.server)
@@ -33,6 +34,9 @@ func (s *Snapshot) with(changes []*update) *Snapshot {
 		default:
 			next.sets, moved = slices.Insert(next.sets, at, c.set), true
 		}
+	}
+	if !owned && !configured {
+		return s
 	}
 	if moved {
 		next.servers = newServerTable(next.sets)
