@@ -112,6 +112,7 @@ func (s *subject) find(catalogs []*catalog.Catalog) {
 			s.missing = false
 			if s.kind == engine.Tools {
 				s.tool = here.Tools[i]
+				s.noteTwice(here)
 			}
 			return
 		}
@@ -125,6 +126,19 @@ func (s *subject) find(catalogs []*catalog.Catalog) {
 	}
 	for _, id := range serversWith(s.kind, s.name, catalogs) {
 		s.suggest(id, s.name)
+	}
+}
+
+// noteTwice says where a server lists the tool more than once.
+func (s *subject) noteTwice(c *catalog.Catalog) {
+	n := 0
+	for i := range c.Tools {
+		if c.Tools[i].Name == s.name {
+			n++
+		}
+	}
+	if n > 1 {
+		s.note("The server lists this tool %d times: a hub shows none of them. Explained is the first.", n)
 	}
 }
 

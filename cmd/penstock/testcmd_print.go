@@ -94,7 +94,9 @@ func (t *testedPolicy) printMissed(p *printer) {
 	if len(missed) == 0 {
 		return
 	}
-	p.b.WriteString("\n")
+	if !strings.HasSuffix(p.b.String(), "\n\n") {
+		p.b.WriteByte('\n')
+	}
 	p.line(styleBold, "", 2, text.Plain(t.file)+": "+text.Count(len(missed))+" of "+text.Of(len(t.covered.all()), "rule")+
 		" decided in no test")
 	for _, m := range missed {

@@ -70,6 +70,11 @@ func readSuite(file string) (*suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseSuite(file, data)
+}
+
+// parseSuite reads a file of tests from data.
+func parseSuite(file string, data []byte) (*suite, error) {
 	s := &suite{file: file}
 	return s, policyfile.Read(data, policyfile.Options{File: file}, s.read)
 }

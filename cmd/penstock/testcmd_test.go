@@ -3,11 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
+	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/policyfile"
 )
 
 // The tests of the policies in testdata/policies pass, and every rule decides in one of them.
@@ -105,4 +112,66 @@ func TestJUnitIsXMLWhateverTheNamesAre(t *testing.T) {
 	if elements != 4 {
 		t.Errorf("%d elements, want 4", elements)
 	}
+}
+
+// FuzzTestFile reads anything as a file of tests: it is refused, every fault with its place, or holds tests that can run.
+func FuzzTestFile(f *testing.F) {
+	for _, pattern := range []string{testdata + "policytests/*.yaml", testdata + "scripts/test*.txtar"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatal(files, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if filepath.Ext(file) != ".txtar" {
+				f.Add(data)
+				continue
+			}
+			for _, part := range txtar.Parse(data).Files {
+				if strings.Contains(part.Name, ".test.") {
+					f.Add(part.Data)
+				}
+			}
+		}
+	}
+	catalogs := []*catalog.Catalog{{Server: "fs", Tools: []engine.Tool{{Server: "fs", Name: "x"}}, Resources: []string{"file:///x"}}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSuite("t.test.yaml", data)
+		if err != nil {
+			var all *policyfile.Error
+			if !errors.As(err, &all) || len(all.Entries) == 0 {
+				t.Fatalf("%T: %v", err, err)
+			}
+			for _, e := range all.Entries {
+				if e.Position.Line == 0 || !strings.HasPrefix(e.Error(), "t.test.yaml:") {
+					t.Errorf("a fault without a place: %v", e)
+				}
+			}
+			return
+		}
+		if len(s.tests) == 0 || s.policy == "" {
+			t.Fatalf("taken, and there is nothing to run: %q", data)
+		}
+		doc, err := policyfile.Parse([]byte("version: 1"), policyfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tested := &testedPolicy{doc: doc, covered: newCoverage(doc)}
+		if tested.filter, tested.policy, err = doc.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		at := &setting{suite: s, policy: tested, catalogs: catalogs}
+		results, err := at.run()
+		if err == nil && len(results) != len(s.tests) {
+			t.Errorf("%d results of %d tests", len(results), len(s.tests))
+		}
+		report := &testReport{suites: []suiteResult{{at, results}}, policies: []*testedPolicy{tested}, flags: &testFlags{verbose: true, failUncovered: true}}
+		report.print(&printer{columns: 40})
+		if err := errors.Join(report.writeJSON(io.Discard), report.writeJUnit(io.Discard)); err != nil {
+			t.Error(err)
+		}
+	})
 }
