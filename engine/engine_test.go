@@ -84,7 +84,6 @@ func TestEveryPublishedStateHasAGenerationOfItsOwn(t *testing.T) {
 		func() uint64 { return refresh(t, e, "a", "x").Generation },
 		func() uint64 { return refresh(t, e, "b").Generation },
 		func() uint64 { e.Remove("a"); return e.Snapshot().Generation() },
-		func() uint64 { e.Remove("never"); return e.Snapshot().Generation() },
 		func() uint64 { assert.NoError(t, e.Apply(engine.Config{})); return e.Snapshot().Generation() },
 	} {
 		g := change()

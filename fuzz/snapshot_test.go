@@ -100,7 +100,12 @@ func (p *play) refresh(id string, tools []Target) {
 
 func (p *play) remove(id string) {
 	p.e.Remove(id)
-	p.published(p.now().world.Remove(id), "remove %q", id)
+	w := p.now().world.Remove(id)
+	if len(w.Servers) == len(p.now().world.Servers) {
+		p.unchanged("remove of nothing")
+		return
+	}
+	p.published(w, "remove %q", id)
 	p.count.add("remove")
 }
 
