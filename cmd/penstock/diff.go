@@ -91,7 +91,7 @@ func runDiff(cmd *cobra.Command, flags *diffFlags, args []string) error {
 	if err := errors.Join(oldErr, newErr, baselineErr, err); err != nil {
 		return err
 	}
-	d, err := newDiffer(args[:2], old, now, catalogs, approved)
+	d, err := newDiffer(old, now, catalogs, approved)
 	if err != nil {
 		return err
 	}

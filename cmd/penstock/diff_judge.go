@@ -12,7 +12,6 @@ import (
 
 // differ compares two policies over catalogs.
 type differ struct {
-	names    []string // of the two documents
 	docs     [2]*policyfile.Document
 	filters  [2]*engine.Filter
 	policies [2]*engine.Policy
@@ -79,8 +78,8 @@ const nobody = "\uE000"
 // otherPrint is a fingerprint that no tool has.
 const otherPrint = engine.Fingerprint("another one")
 
-func newDiffer(names []string, old, now *policyfile.Document, catalogs []*catalog.Catalog, approved *engine.Baseline) (*differ, error) {
-	d := &differ{names: names, docs: [2]*policyfile.Document{old, now}, catalogs: catalogs}
+func newDiffer(old, now *policyfile.Document, catalogs []*catalog.Catalog, approved *engine.Baseline) (*differ, error) {
+	d := &differ{docs: [2]*policyfile.Document{old, now}, catalogs: catalogs}
 	for i, doc := range d.docs {
 		var err error
 		if d.filters[i], err = engine.CompileFilter(doc.Filter); err != nil {

@@ -95,7 +95,7 @@ func TestDiffShowsEveryChangeThatACallCanBringAbout(t *testing.T) {
 		if r.IntN(3) == 0 { // a policy and a small change to it are more like what people compare
 			now.Filter, now.Policy.Deny, now.Policy.Ask = old.Filter, old.Policy.Deny, old.Policy.Ask
 		}
-		d, err := newDiffer([]string{"old", "new"}, old, now, []*catalog.Catalog{c}, nil)
+		d, err := newDiffer(old, now, []*catalog.Catalog{c}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestDiffOfAPolicyWithItselfIsEmpty(t *testing.T) {
 	c := &catalog.Catalog{Server: "fs", Tools: []engine.Tool{{Server: "fs", Name: "a", Fingerprint: "x"}}, Resources: []string{"u"}}
 	for range 200 {
 		p := randomPolicy(t, r)
-		d, err := newDiffer([]string{"old", "new"}, p, p, []*catalog.Catalog{c}, nil)
+		d, err := newDiffer(p, p, []*catalog.Catalog{c}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestDiffOfTooManyConditionsIsWider(t *testing.T) {
 	old := load(b.String() + "  deny: [{args: {k0: {equals: 1}}}, {args: {z: {exists: true}}}]\n")
 	many := strings.Replace(b.String(), "allow:", "ask:", 1)
 	c := &catalog.Catalog{Server: "fs", Tools: []engine.Tool{{Server: "fs", Name: "a", Fingerprint: "x"}}}
-	d, err := newDiffer([]string{"old", "new"}, old, load(many+"  allow: [{args: {all: {exists: true}}}]\n"), []*catalog.Catalog{c}, nil)
+	d, err := newDiffer(old, load(many+"  allow: [{args: {all: {exists: true}}}]\n"), []*catalog.Catalog{c}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestDiffOfTooManyConditionsIsWider(t *testing.T) {
 	for i := range 20 {
 		all += fmt.Sprintf("{all: [{args: {a%d: {equals: 1}}}, {args: {b%d: {equals: 1}}}]}, ", i, i)
 	}
-	d, err = newDiffer([]string{"old", "new"}, load(all+"\"fs/a\"]\n"), load("version: 1\npolicy: {allow: [\"fs/a\"]}\n"), []*catalog.Catalog{c}, nil)
+	d, err = newDiffer(load(all+"\"fs/a\"]\n"), load("version: 1\npolicy: {allow: [\"fs/a\"]}\n"), []*catalog.Catalog{c}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
