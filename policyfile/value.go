@@ -53,9 +53,13 @@ func (v Value) FailUnknown(what, got string, words []string) {
 	v.Fail("unknown %s %s%s", what, quote(got), suggest(got, words))
 }
 
-// IsText, IsList and IsObject report what the value is, for values that may be one or the other.
-func (v Value) IsText() bool   { return v.n.kind == kindString }
-func (v Value) IsList() bool   { return v.n.kind == kindList }
+// IsText reports whether the value is a string.
+func (v Value) IsText() bool { return v.n.kind == kindString }
+
+// IsList reports whether the value is a list.
+func (v Value) IsList() bool { return v.n.kind == kindList }
+
+// IsObject reports whether the value is an object.
 func (v Value) IsObject() bool { return v.n.kind == kindObject }
 
 // IsNull reports whether the value is null.
