@@ -29,9 +29,6 @@ func FuzzExplainSnapshot(f *testing.F) {
 
 func TestRandomExplanationsAreOfTheDecisionThatIsMade(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	for range caseCount() / 2 {
-		tryExplain(t, g, pick(g, []Kind{Tool, Tool, Tool, Resource, Prompt}), count)
-	}
 	want := []string{"refused", "visible true", "visible false", "result no", "result yes", "result failed", "result barred",
 		"decided by the first of several", "trusted true", "trusted false"}
 	for _, s := range []string{"scope", "deny", "pin", "ask", "allow", "default"} {
@@ -40,15 +37,16 @@ func TestRandomExplanationsAreOfTheDecisionThatIsMade(t *testing.T) {
 	for _, k := range []engine.NearMissKind{engine.NearLoose, engine.NearNew, engine.NearServer, engine.NearName, engine.NearHalf, engine.NearHint} {
 		want = append(want, "near "+k.String())
 	}
-	count.requireAll(t, want...)
+	count.requireAll(t, caseCount() / 2, func() {
+		tryExplain(t, g, pick(g, []Kind{Tool, Tool, Tool, Resource, Prompt}), count)
+	}, want...)
 }
 
 func TestRandomExplanationsOfSnapshotsAreOfTheDecisionThatIsMade(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	for range caseCount() / 40 {
+	count.requireAll(t, caseCount() / 10, func() {
 		tryExplainSnapshot(t, g, count)
-	}
-	count.requireAll(t, "found true, seen true", "found true, seen false", "found false, seen false", "near a server")
+	}, "found true, seen true", "found true, seen false", "found false, seen false", "near a server")
 }
 
 // explained is an explanation and the case it is of, for messages.
