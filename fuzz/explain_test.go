@@ -37,14 +37,14 @@ func TestRandomExplanationsAreOfTheDecisionThatIsMade(t *testing.T) {
 	for _, k := range []engine.NearMissKind{engine.NearLoose, engine.NearNew, engine.NearServer, engine.NearName, engine.NearHalf, engine.NearHint} {
 		want = append(want, "near "+k.String())
 	}
-	count.requireAll(t, caseCount() / 2, func() {
+	count.requireAll(t, caseCount()/2, func() {
 		tryExplain(t, g, pick(g, []Kind{Tool, Tool, Tool, Resource, Prompt}), count)
 	}, want...)
 }
 
 func TestRandomExplanationsOfSnapshotsAreOfTheDecisionThatIsMade(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	count.requireAll(t, caseCount() / 10, func() {
+	count.requireAll(t, caseCount()/10, func() {
 		tryExplainSnapshot(t, g, count)
 	}, "found true, seen true", "found true, seen false", "found false, seen false", "near a server")
 }

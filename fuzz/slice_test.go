@@ -11,7 +11,7 @@ func TestASliceDecidesLikeTheWholeOfTheReference(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
 	g.Valid = true
 	var s Slicer
-	for range max(1200, caseCount()/8) {
+	count.requireAll(t, max(1200, caseCount()/8), func() {
 		p, f := g.Policy(Tool), g.Filter()
 		for range 4 {
 			c := g.Question(p, Tool)
@@ -29,7 +29,6 @@ func TestASliceDecidesLikeTheWholeOfTheReference(t *testing.T) {
 			count.add("smaller %t", len(c.Policy.Deny)+len(c.Policy.Ask)+len(c.Policy.Allow) < len(p.Deny)+len(p.Ask)+len(p.Allow))
 			require.True(t, s.Filter(nil, "fs") == nil && s.Policy(nil, "fs") == nil)
 		}
-	}
-	count.requireAll(t, "source deny", "source ask", "source allow", "source default", "source scope", "source pin",
+	}, "source deny", "source ask", "source allow", "source default", "source scope", "source pin",
 		"visible true", "visible false", "smaller true", "smaller false")
 }

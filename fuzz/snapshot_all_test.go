@@ -95,7 +95,7 @@ func TestEveryInterleavingOfASmallWorldAnswersLikeTheReference(t *testing.T) {
 			break
 		}
 	}
-	count.requireAll(t,
+	count.requireAll(t, 0, nil,
 		"refresh", "refused refresh", "remove", "apply", "quarantine",
 		"source deny", "source pin", "source ask", "source allow", "source default",
 		"found true, there true", "found false, there true", "found false, there false", "stale reference", "good reference",

@@ -189,11 +189,9 @@ func playOut(t *testing.T, g *Gen, count *tally) {
 
 func TestRandomInterleavingsAnswerLikeTheReferenceOfTheirGeneration(t *testing.T) {
 	g, count := FromSeed(seed(t)), &tally{}
-	for range max(600, caseCount()/20) {
+	count.requireAll(t, max(600, caseCount()/20), func() {
 		playOut(t, g, count)
-	}
-	count.requireAll(t,
-		"refresh", "refused refresh", "remove", "apply", "quarantine",
+	}, "refresh", "refused refresh", "remove", "apply", "quarantine",
 		"action deny", "action ask", "action allow",
 		"source none", "source scope", "source deny", "source pin", "source ask", "source allow", "source default",
 		"found true, there true", "found false, there true", "found false, there false",
