@@ -86,7 +86,7 @@ func paged[T any](r *request, l *list[T], cursor string) ([]T, string, mcp.Cache
 	if !ok {
 		return nil, "", mcp.Cacheable{}, errInvalid
 	}
-	done := r.g.watch.listing(r, l.mark)
+	done := r.g.watch.listing(r, l.mark, cursor == "")
 	kept, c, err := l.collect()
 	if err != nil {
 		done(0, false)

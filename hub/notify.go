@@ -63,8 +63,10 @@ func (w *watches) forget(key weak.Pointer[mcp.ServerSession]) {
 	delete(w.sessions, key)
 }
 
-// listing notes that a list is being made for a session; what it returns is called with its digest when it is there.
-func (w *watches) listing(r *request, mark string) (done func(digest uint64, known bool)) {
+// listing notes that a list is being made for a session; what it returns is called when it is there, with its digest, if
+// there is one. The digest counts if the list begins at the first page or there is none yet: a session that turns the
+// pages still has the first one as it was.
+func (w *watches) listing(r *request, mark string, first bool) (done func(digest uint64, known bool)) {
 	s := w.of(r.session(), true)
 	if s == nil || r.e.IdentifyErr != nil {
 		return func(uint64, bool) {}
@@ -82,7 +84,7 @@ func (w *watches) listing(r *request, mark string) (done func(digest uint64, kno
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		l.pending--
-		if known {
+		if known && (first || !l.known) {
 			l.digest, l.known = digest, true
 		}
 	}
@@ -117,7 +119,7 @@ func (r *request) baseLists(ss *mcp.ServerSession, want *mcp.NotificationSubscri
 		{want.ResourcesListChanged, "templates"},
 	} {
 		if l.want {
-			done := r.g.watch.listing(r, l.mark)
+			done := r.g.watch.listing(r, l.mark, true)
 			done(r.digestOf(l.mark, ss))
 		}
 	}
