@@ -82,7 +82,8 @@ func newWorld(t testing.TB, views map[string]engine.View, change func(*GuardOpti
 	options := mcp.ServerOptions{
 		HasTools: true, HasPrompts: true, HasResources: true,
 		CompletionHandler: func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{"for " + req.Params.Ref.Name + req.Params.Ref.URI}}}, nil
+			_, known := w.prompt.Load().Target(req.Params.Ref.Name) // a handler that would tell
+			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{fmt.Sprint(known, req.Params.Ref)}}}, nil
 		},
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },

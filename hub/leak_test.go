@@ -113,6 +113,9 @@ func TestHiddenCannotBeToldFromUnknown(t *testing.T) {
 				if x != y {
 					t.Errorf("%s %s\nwith:    %s\nwithout: %s", p[0], p[1], x, y)
 				}
+				if strings.Contains(x, "cacheScope") && !strings.Contains(x, `"cacheScope":"private"`) {
+					t.Errorf("shared: %s", x)
+				}
 				if strings.Contains(x, `"result"`) {
 					results++
 				}
