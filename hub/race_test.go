@@ -32,8 +32,7 @@ func TestNothingRunsThatItsSnapshotForbids(t *testing.T) {
 	w.add("s", "t0", "t1", "t2", "t3")
 
 	var ran, wrong atomic.Int64
-	var seen sync.Map                 // *Judged
-	w.server.AddReceivingMiddleware() // the handlers below stand behind the guard
+	var exact, exactRan atomic.Int64
 	for n := range variants {
 		w.server.AddTool(&mcp.Tool{Name: fmt.Sprintf("s__t%d", n), InputSchema: map[string]any{"type": "object"}},
 			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
