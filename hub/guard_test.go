@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
@@ -307,5 +309,20 @@ func TestZeroOptionsShowNothing(t *testing.T) {
 	}
 	if _, err := NewGuard(GuardOptions{}); err == nil {
 		t.Error("a guard without an engine")
+	}
+}
+
+// A token says who it is; what a caller may write itself does not.
+func TestIdentifyToken(t *testing.T) {
+	req := &mcp.ListToolsRequest{Extra: &mcp.RequestExtra{
+		TokenInfo: &auth.TokenInfo{UserID: "u", Scopes: []string{"read"}},
+		Header:    http.Header{"X-User": {"root"}, "X-View": {"admin"}},
+	}}
+	c, err := IdentifyToken(t.Context(), "tools/list", req)
+	if err != nil || c.Principal != "u" || c.View != DefaultView || fmt.Sprint(c.Attributes) != "map[scopes:[read]]" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err = IdentifyToken(t.Context(), "tools/list", &mcp.ListToolsRequest{}); err != nil || c.Principal != "" || c.View != DefaultView {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
