@@ -31,17 +31,17 @@ type part struct {
 	env  []string
 }
 
-func parts(count int, quick bool) []part {
+func parts(count int, benchtime string, quick bool) []part {
 	n := fmt.Sprint(count)
 	all := []part{
 		{name: "bench", args: []string{"test", "./bench", "-run", "^$", "-bench", "^Benchmark(Decide|Match|Visible|Compile|Refresh)$",
-			"-cpu", "1", "-count", n, "-timeout", "180m"}},
+			"-cpu", "1", "-count", n, "-timeout", "180m", "-benchtime", benchtime}},
 		{name: "swap", args: []string{"test", "./bench", "-run", "^$", "-bench", "^BenchmarkSwap$", "-cpu", "1,2",
 			"-benchtime", "2s", "-count", n, "-timeout", "60m"}},
 		{name: "scale", args: []string{"test", "./bench", "-run", "^$", "-bench", "^BenchmarkScale$", "-cpu", "1",
 			"-benchtime", "1x", "-count", "3", "-timeout", "120m", "-big"}},
 		{name: "peers", dir: "bench/peers", env: []string{"GOWORK=off"}, args: []string{"test", "-run", "^$", "-bench", ".",
-			"-cpu", "1", "-timeout", "60m"}},
+			"-cpu", "1", "-timeout", "60m", "-benchtime", benchtime}},
 	}
 	if quick {
 		for i := range all {
@@ -54,13 +54,14 @@ func parts(count int, quick bool) []part {
 
 func main() {
 	count := flag.Int("count", 5, "how often each benchmark is run; the medians count")
+	benchtime := flag.String("benchtime", "1s", "how long each run of a benchmark takes; those of swap and scale have a time of their own")
 	only := flag.String("only", "", "comma-separated `parts` to run: bench, swap, scale, peers; none runs nothing")
 	skipPeers := flag.Bool("skip-peers", false, "leave out the other engines")
 	check := flag.Bool("check", false, "exit 1 when a limit is missed")
 	quick := flag.Bool("quick", false, "run each benchmark once, and not the largest sizes")
 	docs := flag.String("docs", "docs", "the `folder` that gets perf.md and perf/")
 	flag.Parse()
-	missed, err := run(parts(*count, *quick), *only, *skipPeers, *docs)
+	missed, err := run(parts(*count, *benchtime, *quick), *only, *skipPeers, *docs)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "perfdoc:", err)

@@ -130,7 +130,7 @@ func TestPageIsWrittenFromWhatWasKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	missed, err := run(parts(1, false), "none", true, dir)
+	missed, err := run(parts(1, "1s", false), "none", true, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (p *page) machine(r *results) {
 	p.line("## Machine")
 	p.line("")
 	p.head("part", "commit", "Go", "processor", "memory", "date", "raw output")
-	for _, part := range parts(0, false) {
+	for _, part := range parts(0, "", false) {
 		h, ok := r.heads[part.name]
 		if !ok {
 			continue
@@ -66,7 +66,7 @@ func (p *page) machine(r *results) {
 			h["date"], fmt.Sprintf("[perf/%s.txt](perf/%s.txt)", part.name, part.name))
 	}
 	p.line("")
-	for _, part := range parts(0, false) {
+	for _, part := range parts(0, "", false) {
 		if h, ok := r.heads[part.name]; ok {
 			p.line("- %s: `%s`", part.name, h["command"])
 		}
