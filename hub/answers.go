@@ -31,6 +31,10 @@ var ErrChanged = errors.New("the tool or the question changed while it was being
 // version of the protocol has no such answer.
 var ErrCannotAsk = errors.New("a session older than " + modernProtocol + " cannot be asked by an answer")
 
+// ErrCannotGoOn is what an Observer hears of a tool that was approved and then asked for input of its own: its answer
+// would come as another call, and the approval was for one.
+var ErrCannotGoOn = errors.New("an approved call asked for input, and cannot go on without another approval")
+
 func unknownMethod(method string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
 }
@@ -49,7 +53,7 @@ func unknownResource(uri string) error {
 		return err
 	}
 	data, _ := json.Marshal(map[string]string{"uri": uri})
-	return &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "Resource not found", Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
 }
 
 func malformed(err error) error {
@@ -63,6 +67,7 @@ func notAllowed(text string) error {
 
 const (
 	deniedText  = "This call is not allowed here, and trying it again will not change that."
+	goOnText    = "This call asked for more input and could not go on, because each call of this tool needs an approval of its own."
 	refusedText = "This call needs the approval of a person, and it was not given."
 )
 

@@ -164,6 +164,11 @@ func TestApprovalOfWhatHasChanged(t *testing.T) {
 			w.tools["fs"][0].Raw = definition("write", "poisoned")
 			w.refresh("fs")
 		}, ResultRefused},
+		"another tool, allowed": {func(t *testing.T, w *world) {
+			w.tools["fs"][0].Raw = definition("write", "poisoned")
+			w.refresh("fs")
+			apply(t, w, engine.FilterOptions{}, allowAll())
+		}, ResultRefused},
 		"gone": {func(_ *testing.T, w *world) { w.engine.Remove("fs") }, ResultHidden},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -180,6 +185,26 @@ func TestApprovalOfWhatHasChanged(t *testing.T) {
 				t.Errorf("ran %v", ran)
 			}
 		})
+	}
+}
+
+// A tool that asks for input itself cannot be answered past an approval that is good for one call: said once, not asked
+// for again and again.
+func TestApprovedToolThatAsksItself(t *testing.T) {
+	asked := 0
+	w := askWorld(t, nil, func(context.Context, *ApprovalRequest) (Approval, error) {
+		asked++
+		return Approval{Verdict: Approved}, nil
+	})
+	w.server.AddTool(&mcp.Tool{Name: "fs__write", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"x": &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}}}}, nil
+	})
+	cs := w.client("a", &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+	}})
+	res, err := call(t, cs, "fs__write", nil)
+	if e := w.last("tools/call"); err != nil || !res.IsError || asked != 1 || !errors.Is(e.Err, ErrCannotGoOn) {
+		t.Errorf("asked %d times: %v, %v, %v", asked, text(res), err, e.Err)
 	}
 }
 

@@ -75,6 +75,11 @@ func (r *request) callTool(in *mcp.CallToolRequest) (mcp.Result, error) {
 	}
 	out, err := r.forward(&mcp.CallToolRequest{Session: in.Session, Params: &p, Extra: in.Extra}, r.judged(j, args.JSON))
 	if c, ok := out.(*mcp.CallToolResult); ok && c != nil {
+		if c.InputRequests != nil && j.decision.Action == engine.Ask {
+			r.e.Err = ErrCannotGoOn
+			c = failed(in.Session, goOnText)
+			out = c
+		}
 		r.e.IsError = c.IsError
 	}
 	return out, err

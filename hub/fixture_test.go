@@ -80,7 +80,7 @@ func newWorld(t testing.TB, views map[string]engine.View, change func(*GuardOpti
 		t.Fatal(err)
 	}
 	options := mcp.ServerOptions{
-		HasTools: true, HasPrompts: true, HasResources: true,
+		Capabilities: capabilities(),
 		CompletionHandler: func(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			_, known := w.prompt.Load().Target(req.Params.Ref.Name) // a handler that would tell
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{fmt.Sprint(known, req.Params.Ref)}}}, nil
@@ -96,6 +96,15 @@ func newWorld(t testing.TB, views map[string]engine.View, change func(*GuardOpti
 	w.server.AddReceivingMiddleware(w.guard.Middleware())
 	w.server.AddSendingMiddleware(w.guard.SendingMiddleware())
 	return w
+}
+
+// capabilities are the same whatever is registered.
+func capabilities() *mcp.ServerCapabilities {
+	return &mcp.ServerCapabilities{
+		Tools:     &mcp.ToolCapabilities{ListChanged: true},
+		Prompts:   &mcp.PromptCapabilities{ListChanged: true},
+		Resources: &mcp.ResourceCapabilities{ListChanged: true},
+	}
 }
 
 // byPrefix knows the URIs "SERVER://…".

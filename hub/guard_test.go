@@ -274,7 +274,7 @@ func TestUnidentifiedCallersSeeNothing(t *testing.T) {
 		if _, err := call(t, cs, "fs__read", nil); code(err) != jsonrpc.CodeInvalidParams {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "fs://a"}); code(err) != mcp.CodeResourceNotFound {
+		if _, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "fs://a"}); code(err) != jsonrpc.CodeInvalidParams {
 			t.Errorf("%s: %v", what, err)
 		}
 		if p, err := cs.ListPrompts(t.Context(), nil); err != nil || len(p.Prompts) != 0 {

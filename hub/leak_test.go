@@ -136,7 +136,7 @@ func TestUnknownIsSaidInTheWordsOfTheSDK(t *testing.T) {
 		w := leakWorld(t, true)
 		bare := newWorld(t, nil, nil, nil)
 		plain := mcp.NewServer(&mcp.Implementation{Name: "hub", Version: "1"}, &mcp.ServerOptions{
-			HasTools: true, HasPrompts: true, HasResources: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Capabilities: capabilities(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		})
 		bare.server = plain
 		a, b := w.wire("model", modern), bare.wire("model", modern)
