@@ -21,9 +21,10 @@
 //	server.AddReceivingMiddleware(guard.Middleware(), backend)
 //	server.AddSendingMiddleware(guard.SendingMiddleware())
 //
-// Two things are left to the embedder. Set the server's Capabilities, for tools, prompts and resources alike: left to itself the SDK
-// says by them whether there is any tool at all, hidden or not. And when a server's list changes,
-// refresh the engine and the table of names before the sessions are told.
+// Two things are left to the embedder. Set the server's Capabilities, for tools,
+// prompts and resources alike: left to itself the SDK says by them whether there
+// is any tool at all, hidden or not. And when a server's list changes, refresh the
+// engine and the table of names before the sessions are told.
 //
 // What a tool answers is not looked at: a result may name what its caller does not see.
 package hub
