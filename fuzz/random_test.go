@@ -39,38 +39,38 @@ type tally struct {
 	counts map[string]int
 }
 
-func (c *tally) add(format string, args ...any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts == nil {
-		c.counts = map[string]int{}
+func (count *tally) add(format string, args ...any) {
+	count.mu.Lock()
+	defer count.mu.Unlock()
+	if count.counts == nil {
+		count.counts = map[string]int{}
 	}
-	c.counts[fmt.Sprintf(format, args...)]++
+	count.counts[fmt.Sprintf(format, args...)]++
 }
 
 // requireAll calls try n times and then, at most 50 times as often, until every one of the things was met. It fails
 // unless they all were.
-func (c *tally) requireAll(t *testing.T, n int, try func(), things ...string) {
+func (count *tally) requireAll(t *testing.T, n int, try func(), things ...string) {
 	t.Helper()
-	for i := 0; i < n || i < 50*n && c.lacks(things); i++ {
+	for i := 0; i < n || i < 50*n && count.lacks(things); i++ {
 		try()
 	}
 	var keys []string
-	for k := range c.counts {
+	for k := range count.counts {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		t.Logf("%8d  %s", c.counts[k], k)
+		t.Logf("%8d  %s", count.counts[k], k)
 	}
 	for _, thing := range things {
-		require.NotZero(t, c.counts[thing], "the cases never came to %q", thing)
+		require.NotZero(t, count.counts[thing], "the cases never came to %q", thing)
 	}
 }
 
 // lacks reports whether one of the things was not met yet.
-func (c *tally) lacks(things []string) bool {
-	return slices.ContainsFunc(things, func(thing string) bool { return c.counts[thing] == 0 })
+func (count *tally) lacks(things []string) bool {
+	return slices.ContainsFunc(things, func(thing string) bool { return count.counts[thing] == 0 })
 }
 
 // complain reports a case on which two implementations differ, in every form in which it can be run again.

@@ -166,7 +166,7 @@ func checkWindowsSegment(segment string) error {
 	case segment == "" || segment == "." || segment == "..":
 		return fmt.Errorf("segment %q", segment)
 	case strings.Contains(segment, ":"):
-		return fmt.Errorf("a second :")
+		return fmt.Errorf("a second colon")
 	case strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " "):
 		return fmt.Errorf("a trailing dot or space")
 	case shortName.MatchString(segment):
