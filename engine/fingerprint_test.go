@@ -268,6 +268,22 @@ func TestSpellingDoesNotChangeAFingerprintAndValuesDo(t *testing.T) {
 	assert.Greater(t, respelled, 1_000)
 }
 
+// strconv stops reading an exponent of more than a few digits, and would take these for zero or for something huge.
+func TestNumbersWithManyDigitsAndALongExponentAreTheirValue(t *testing.T) {
+	for _, zeros := range []int{9_990, 10_000, 20_000, 100_000} {
+		for _, c := range []struct{ in, want string }{
+			{fmt.Sprintf("0.%s1e%d", strings.Repeat("0", zeros), zeros+1), "1"},
+			{fmt.Sprintf("-0.%s25e%d", strings.Repeat("0", zeros), zeros), "-0.25"},
+			{fmt.Sprintf("7%se-%d", strings.Repeat("0", zeros), zeros), "7"},
+			{fmt.Sprintf("7%se-0000%d", strings.Repeat("0", zeros), zeros-2), "700"},
+		} {
+			got, err := CanonicalJSON([]byte(`{"n":` + c.in + `}`))
+			require.NoError(t, err, "%.20s… with %d zeros", c.in, zeros)
+			assert.Equal(t, `{"n":`+c.want+`}`, string(got), "%.20s… with %d zeros", c.in, zeros)
+		}
+	}
+}
+
 func TestHostileDefinitionsCostNoMoreThanTheirLength(t *testing.T) {
 	var keys strings.Builder
 	for i := range 100_000 {
