@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,11 +47,24 @@ func (c *compiler) failOption(section, option string, index int, err error) {
 	c.errs = append(c.errs, &EntryError{Section: section, Option: option, Index: index, Offset: -1, Err: err})
 }
 
-// err returns everything that was recorded.
+// err returns everything that was recorded, in the order of the lists and their entries; what is wrong with other options
+// comes last.
 func (c *compiler) err() error {
 	if len(c.errs) == 0 {
 		return nil
 	}
+	rank := func(e *EntryError) int {
+		if i := slices.Index(listNames[:], e.Option); i >= 0 {
+			return i
+		}
+		return len(listNames)
+	}
+	slices.SortStableFunc(c.errs, func(a, b *EntryError) int {
+		if ra, rb := rank(a), rank(b); ra != rb || ra == len(listNames) {
+			return cmp.Compare(ra, rb)
+		}
+		return cmp.Compare(a.Index, b.Index)
+	})
 	return &CompileError{Entries: c.errs}
 }
 
@@ -84,7 +98,12 @@ func (c *compiler) list(l List, rules []Rule) compiledList {
 			r = inner
 		}
 		to.src = r
-		c.rule(e, r, to, &out.anchors[i])
+		before := len(c.errs)
+		if c.rule(e, r, to, &out.anchors[i]); len(c.errs) > before {
+			to.kind = kinds // of a bad rule nothing is known
+			continue
+		}
+		to.src = r.frozen()
 	}
 	return out
 }
@@ -152,6 +171,8 @@ type flattener struct {
 	anchored int // how good the anchor is: see anchorOf
 	anchor   automaton.Pattern
 	tests    ruleTests
+	visited  int  // how many rules at all depths
+	tooLarge bool // that has been reported
 }
 
 // Grades of anchors: the better one is met by fewer targets.
@@ -164,7 +185,7 @@ const (
 )
 
 // maxMembers bounds the members of one rule at all depths, maxNesting the depth. A rule a person wrote has a
-// handful.
+// handful; rules that share their members could stand for more than there is time to visit.
 const (
 	maxMembers = 1 << 12
 	maxNesting = 64
@@ -179,8 +200,11 @@ func (f *flattener) addAt(r Rule, member bool, depth int) {
 			return
 		}
 	}
-	if depth > maxNesting || len(f.tests.static)+len(f.tests.dynamic) > maxMembers {
-		f.c.fail(f.e, Bad("", nil), fmt.Errorf("the rule has more than %d members or nests deeper than %d", maxMembers, maxNesting))
+	if f.visited++; depth > maxNesting || f.visited > maxMembers {
+		if !f.tooLarge {
+			f.c.fail(f.e, r, fmt.Errorf("the rule has more than %d members or nests deeper than %d (split it)", maxMembers, maxNesting))
+		}
+		f.tooLarge = true
 		return
 	}
 	switch r.form {
@@ -211,13 +235,15 @@ func (f *flattener) addAt(r Rule, member bool, depth int) {
 			}
 		}
 		f.setKind(Tools, r)
-		f.tests.dynamic = append(f.tests.dynamic, dynamicTest{form: formTainted, ignore: r.more.ignore})
+		f.tests.dynamic = append(f.tests.dynamic, dynamicTest{form: formTainted, ignore: r.more.ignore, ignored: ignoreSet(r.more.ignore)})
 	case formAll:
 		if len(r.more.members) == 0 {
 			f.c.fail(f.e, r, errors.New("all needs at least one member"))
 		}
 		for _, m := range r.more.members {
-			f.addAt(m, true, depth+1)
+			if f.addAt(m, true, depth+1); f.tooLarge {
+				return
+			}
 		}
 	case formNamed:
 		problem := "a named rule does not nest in a named rule"
@@ -226,7 +252,7 @@ func (f *flattener) addAt(r Rule, member bool, depth int) {
 		}
 		f.c.fail(f.e, r, errors.New(problem))
 	case formBad:
-		f.c.fail(f.e, r, r.more.bad)
+		f.c.fail(f.e, r, cmp.Or(r.more.bad, errors.New("the rule is bad")))
 	default:
 		f.c.fail(f.e, r, errors.New("the rule is empty (make one with Pattern or another constructor)"))
 	}

@@ -110,20 +110,22 @@ type dynamicTest struct {
 	fn     func(context.Context, Input) (bool, error)
 	lookup *compiledLookup
 	ignore []string
+
+	ignored map[string]bool // the same as a set, where they are many
 }
 
 // check decides the test. A nil error goes with verdictNo and verdictYes.
 func (t *dynamicTest) check(ctx context.Context, in Input) (verdict, error) {
 	switch t.form {
 	case formTainted:
-		if in.req.tainted(in.tool.Server, t.ignore) {
+		if in.req.tainted(in.tool.Server, t.ignore, t.ignored) {
 			return verdictYes, nil
 		}
 		return verdictNo, nil
 	case formArg:
-		return t.lookup.eval(in.args)
+		return t.lookup.eval(in.args, in.keys)
 	case formAttribute:
-		return t.lookup.eval(in.req.Attributes)
+		return t.lookup.eval(in.req.Attributes, nil)
 	default:
 		in.noArgs = t.form == formFunc
 		ok, err := callPredicate(ctx, t.fn, in)

@@ -102,7 +102,8 @@ func Contains(v any) Condition { return Condition{op: condContains, values: []an
 func Inside(root string) Condition { return Condition{op: condInside, root: root} }
 
 // Outside returns the condition that the value is a path and not [Inside] root. What Inside refuses,
-// Outside refuses, too.
+// Outside refuses, too. It reads text: where the server's files have other names (links, a file system without case, an
+// address of the same share), a path that is outside by its text may be inside. In allow prefer [Inside].
 func Outside(root string) Condition { return Condition{op: condOutside, root: root} }
 
 // Exists returns the condition that there is a value, be it null, or that there is none.
@@ -158,7 +159,7 @@ func (c Condition) write(b *strings.Builder, depth int) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			if depth == 0 {
+			if depth == 0 || b.Len() > maxText {
 				b.WriteString("…")
 				break
 			}
@@ -166,6 +167,23 @@ func (c Condition) write(b *strings.Builder, depth int) {
 		}
 		b.WriteByte('}')
 	}
+}
+
+// frozenConditions returns copies that share nothing with conds, which have been compiled.
+func frozenConditions(conds []Condition) []Condition {
+	out := slices.Clone(conds)
+	for i, c := range out {
+		if c.re != nil {
+			re := *c.re
+			out[i].re = &re
+		}
+		out[i].values = slices.Clone(c.values)
+		for j, v := range c.values {
+			out[i].values[j] = cloneValue(v)
+		}
+		out[i].parts = frozenConditions(c.parts)
+	}
+	return out
 }
 
 // writeValue writes a JSON value with the keys of objects sorted, or the Go type of what is none.

@@ -25,7 +25,8 @@ type compiledCondition struct {
 // compileCondition checks c and compiles it. The error joins a *ConditionError for every bad part.
 func compileCondition(c Condition) (compiledCondition, error) {
 	var errs []error
-	cc := compileConditionPart(c, "", maxDepth, &errs)
+	left := maxConditions
+	cc := compileConditionPart(c, "", maxDepth, &left, &errs)
 	if len(errs) > 0 {
 		return compiledCondition{}, joinConditionErrors(errs)
 	}
@@ -40,9 +41,20 @@ func joinConditionErrors(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func compileConditionPart(c Condition, outer string, depth int, errs *[]error) compiledCondition {
+// maxConditions bounds the conditions of one rule at all depths: conditions that share their parts could stand for more
+// than there is time to visit.
+const maxConditions = 1 << 12
+
+// compileConditionPart compiles c, which stands depth levels above the deepest one, and takes it off what is left.
+func compileConditionPart(c Condition, outer string, depth int, left *int, errs *[]error) compiledCondition {
 	cc := compiledCondition{op: c.op, path: outer + c.op.String(), want: c.want}
 	bad := func(err error) { *errs = append(*errs, &ConditionError{Op: cc.path, Err: err}) }
+	if *left--; *left < 0 {
+		if *left == -1 {
+			bad(ErrTooLarge)
+		}
+		return cc
+	}
 	switch c.op {
 	case condEquals, condIn, condContains:
 		if len(c.values) == 0 {
@@ -87,7 +99,9 @@ func compileConditionPart(c Condition, outer string, depth int, errs *[]error) c
 			bad(ErrTooDeep)
 		default:
 			for _, part := range c.parts {
-				cc.parts = append(cc.parts, compileConditionPart(part, cc.path+".", depth-1, errs))
+				if cc.parts = append(cc.parts, compileConditionPart(part, cc.path+".", depth-1, left, errs)); *left < 0 {
+					break
+				}
 			}
 		}
 	default:
@@ -126,9 +140,10 @@ func compileLookup(key string, conds []Condition, isArgs bool) (*compiledLookup,
 	if len(conds) == 0 {
 		errs = append(errs, &ConditionError{Key: key, Err: errors.New("no condition (name at least one, such as exists)")})
 	}
+	left := maxConditions
 	for _, c := range conds {
 		from := len(errs)
-		l.conditions = append(l.conditions, compileConditionPart(c, "", maxDepth, &errs))
+		l.conditions = append(l.conditions, compileConditionPart(c, "", maxDepth, &left, &errs))
 		for _, err := range errs[from:] {
 			err.(*ConditionError).Key = key
 		}

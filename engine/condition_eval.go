@@ -47,15 +47,13 @@ const (
 // eval reports whether every condition holds of the value that m has under the key. A nil m holds nothing. The
 // error is a *ConditionError and non-nil exactly when the verdict is verdictFailed.
 //
-// Cost: for arguments one pass over the keys of m; then that of the conditions. It allocates only to fail,
-// given the types that encoding/json decodes into.
-func (l *compiledLookup) eval(m map[string]any) (verdict, error) {
-	if l.twins {
-		for k := range m {
-			if k != l.key && strings.EqualFold(k, l.key) {
-				return verdictFailed, l.fails(failure{cause: causeTwin})
-			}
-		}
+// keys is what is known of the keys of m, or nil.
+//
+// Cost: for arguments one pass over the keys of m, unless keys are given; then that of the conditions. It allocates only to
+// fail, given the types that encoding/json decodes into.
+func (l *compiledLookup) eval(m map[string]any, keys *keyFolds) (verdict, error) {
+	if l.twins && keys.twin(m, l.key) {
+		return verdictFailed, l.fails(failure{cause: causeTwin})
 	}
 	v, present, f := l.find(m)
 	if f.cause != causeNone {

@@ -32,7 +32,7 @@ func decoded(t testing.TB, text string) map[string]any {
 // answer is yes, no, or the error.
 func answer(t testing.TB, l *compiledLookup, m map[string]any) string {
 	t.Helper()
-	v, err := l.eval(m)
+	v, err := l.eval(m, nil)
 	require.Equal(t, v == verdictFailed, err != nil, "an error goes with a failure and with nothing else")
 	if err != nil {
 		var typed *ConditionError
@@ -188,12 +188,12 @@ func TestConjunctionIsKleenes(t *testing.T) {
 						want = verdictFailed
 					}
 				}
-				got, _ := mustLookup(t, "k", a.cond, b.cond, c.cond).eval(args)
+				got, _ := mustLookup(t, "k", a.cond, b.cond, c.cond).eval(args, nil)
 				assert.Equal(t, want, got, "%s, %s, %s", a.cond, b.cond, c.cond)
 			}
 		}
 	}
-	_, err := mustLookup(t, "k", Equals(1), Contains(1)).eval(args)
+	_, err := mustLookup(t, "k", Equals(1), Contains(1)).eval(args, nil)
 	assert.EqualError(t, err, `key "k": equals: wrong type: it takes a number, and the value is a string`, "the first failure is the one told")
 }
 
@@ -208,7 +208,7 @@ func TestAKeyThatDiffersInCaseMakesArgumentsFail(t *testing.T) {
 	}
 	assert.Contains(t, answer(t, mustLookup(t, "keys", Exists(true)), decoded(t, `{"keys": 1, "\u212aeys": 2}`)), "only in case")
 	assert.Contains(t, answer(t, mustLookup(t, "paths", Exists(true)), decoded(t, `{"paths": 1, "path\u017f": 2}`)), "only in case")
-	_, err := mustLookup(t, "path", Exists(true)).eval(map[string]any{"Path": 1})
+	_, err := mustLookup(t, "path", Exists(true)).eval(map[string]any{"Path": 1}, nil)
 	assert.ErrorIs(t, err, ErrAmbiguousKey)
 
 	for _, args := range []string{`{"path": "x", "paths": "y", "pat": "z", "pa_th": 1}`, `{"path": "x", "nested": {"Path": "y"}}`} {
@@ -279,13 +279,13 @@ func TestErrorsNeverHoldTheValue(t *testing.T) {
 		for _, cond := range []Condition{
 			Equals(1.5), In(true, nil), Match(regexp.MustCompile("x")), Contains(1), Inside("/data"), Outside(`C:\data`), Each(Equals(1)), Any(Inside("/x")),
 		} {
-			_, err := mustLookup(t, "k", cond).eval(map[string]any{"k": v})
+			_, err := mustLookup(t, "k", cond).eval(map[string]any{"k": v}, nil)
 			if err != nil {
 				assert.NotContains(t, err.Error(), secret, "%s", cond)
 			}
 		}
 	}
-	_, err := mustLookup(t, "k", Exists(true)).eval(map[string]any{"K": secret})
+	_, err := mustLookup(t, "k", Exists(true)).eval(map[string]any{"K": secret}, nil)
 	assert.NotContains(t, err.Error(), secret)
 }
 
@@ -310,12 +310,12 @@ func TestAnswersAllocateNothing(t *testing.T) {
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for _, l := range lookups {
-			if v, err := l.eval(args); v != verdictYes {
+			if v, err := l.eval(args, nil); v != verdictYes {
 				t.Error(err)
 			}
 		}
 		for _, l := range no {
-			if v, err := l.eval(args); v != verdictNo {
+			if v, err := l.eval(args, nil); v != verdictNo {
 				t.Error(err)
 			}
 		}

@@ -51,6 +51,8 @@ type update struct {
 	snapshot *Snapshot
 }
 
+var errNilEngine = errors.New("the engine is nil (make one with New)")
+
 // New returns an engine with the configuration c and no servers. It returns an error where [Engine.Apply] would.
 func New(c Config) (*Engine, error) {
 	e := new(Engine)
@@ -66,6 +68,9 @@ func New(c Config) (*Engine, error) {
 // It returns an error for a view whose name is not valid UTF-8. Cost: one pass over all tools for each view whose
 // filter or policy changed, or for all where the baseline did.
 func (e *Engine) Apply(c Config) error {
+	if e == nil {
+		return errNilEngine
+	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c.Views)) {
 		if !utf8.ValidString(name) {
@@ -91,6 +96,9 @@ func (e *Engine) Apply(c Config) error {
 // Cost: in proportion to this server's tools and the number of views, plus one copy of each view's list of pointers.
 // Fingerprints are computed only for definitions that changed.
 func (e *Engine) Refresh(server string, tools []Tool) (Report, error) {
+	if e == nil {
+		return Report{}, errNilEngine
+	}
 	set, out, err := newToolset(server, tools, e.Snapshot().tools(server))
 	if err != nil {
 		return Report{}, err
@@ -101,6 +109,9 @@ func (e *Engine) Refresh(server string, tools []Tool) (Report, error) {
 
 // Remove takes a server and its tools out. Removing one that is not there does nothing.
 func (e *Engine) Remove(server string) {
+	if e == nil {
+		return
+	}
 	e.publish(&update{server: server})
 }
 

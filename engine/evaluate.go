@@ -53,7 +53,7 @@ func (p *Policy) evaluateTool(ctx context.Context, args map[string]any, tool *To
 		return p.unasked(!known)
 	}
 	rs := &p.byKind[Tools]
-	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base}, isNew: !known, approved: approved, print: print}
+	e := evaluation{p: p, in: Input{tool: tool, args: args, req: req, base: base, keys: newKeyFolds(args)}, isNew: !known, approved: approved, print: print}
 	if rs.looseOpen.index != nil || rs.allowOpen.index != nil {
 		return e.general(ctx, rs, tool.Server, tool.Name)
 	}

@@ -94,7 +94,7 @@ func Explain(ctx context.Context, f *Filter, p *Policy, call *Call, tool *Tool, 
 	x.Target = tool.Target()
 	x.Visible = f.Visible(ctx, tool, req)
 	req = req.or()
-	e := evaluation{p: p, in: Input{tool: tool, args: call.Args, req: req, base: req.Approved}}
+	e := evaluation{p: p, in: Input{tool: tool, args: call.Args, req: req, base: req.Approved, keys: newKeyFolds(call.Args)}}
 	e.explain(ctx, f, &x)
 	return x
 }
@@ -147,7 +147,7 @@ func (v *ViewSnapshot) Explain(ctx context.Context, call *Call, req *Request) Ex
 	tool, base := &set.tools[i], v.baseline(req)
 	x.Visible = v.view.Filter != nil && x.Err == nil
 	x.Decision = v.view.Policy.evaluateTool(ctx, call.Args, tool, req, base, &set.prints[i])
-	e := evaluation{p: v.view.Policy, in: Input{tool: tool, args: call.Args, req: req, base: base}, print: &set.prints[i]}
+	e := evaluation{p: v.view.Policy, in: Input{tool: tool, args: call.Args, req: req, base: base, keys: newKeyFolds(call.Args)}, print: &set.prints[i]}
 	e.explain(ctx, v.view.Filter, &x)
 	return x
 }

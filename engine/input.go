@@ -12,11 +12,16 @@ type Input struct {
 	args   map[string]any
 	req    *Request
 	base   *Baseline // the baseline the decision is made by
+	keys   *keyFolds // what is learnt of the keys of args, nil where they are few
 	noArgs bool      // a Func predicate, which may not look at arguments
 }
 
-// NewInput returns the Input that a predicate would see, for testing predicates. A nil call has no arguments.
+// NewInput returns the Input that a predicate would see, for testing predicates. A nil call has no arguments, a nil tool
+// no name.
 func NewInput(tool *Tool, call *Call, req *Request) Input {
+	if tool == nil {
+		tool = new(Tool)
+	}
 	in := Input{tool: tool, req: req.or(), base: req.or().Approved}
 	if call != nil {
 		in.args = call.Args
@@ -79,7 +84,9 @@ func (in Input) Approved() (Fingerprint, bool) { return in.base.Lookup(in.tool.T
 func (in Input) Taint() []string { return append([]string(nil), in.req.Taint...) }
 
 // Tainted reports whether the taint set holds a server other than the tool's own and not in ignore.
-func (in Input) Tainted(ignore ...string) bool { return in.req.tainted(in.tool.Server, ignore) }
+func (in Input) Tainted(ignore ...string) bool {
+	return in.req.tainted(in.tool.Server, ignore, ignoreSet(ignore))
+}
 
 func cloneObject(m map[string]any) map[string]any {
 	if m == nil {

@@ -101,9 +101,7 @@ func CompilePolicy(o PolicyOptions) (*Policy, error) {
 		}
 		p.trusted[id] = true
 	}
-	if len(c.errs) == 0 {
-		c.checkScope(p)
-	}
+	c.checkScope(p)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -116,7 +114,7 @@ func (c *compiler) checkScope(p *Policy) {
 	for _, rules := range [...][]compiledRule{p.deny, p.ask, p.allow} {
 		for i := range rules {
 			r := &rules[i]
-			if p.scope[r.kind] {
+			if r.kind >= kinds || p.scope[r.kind] { // a bad rule has no kind, and has been reported
 				continue
 			}
 			e := entry{list: r.list, index: i}

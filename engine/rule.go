@@ -109,8 +109,8 @@ func Tainted(ignore ...string) Rule {
 	return Rule{form: formTainted, more: &ruleBody{ignore: slices.Clone(ignore)}}
 }
 
-// All returns a rule that holds when every member does. Members may be of any form but [Named], at any depth,
-// and all of one kind.
+// All returns a rule that holds when every member does. Members may be of any form but [Named], at any depth down to 64,
+// 4,096 of them in all, and of one kind.
 func All(rules ...Rule) Rule {
 	return Rule{form: formAll, more: &ruleBody{members: slices.Clone(rules)}}
 }
@@ -144,6 +144,26 @@ func (r Rule) At(p Position) Rule {
 	return r
 }
 
+// frozen returns r sharing nothing that its maker could still change: what a compiled rule says of itself must stay what it
+// decides. r has been compiled, so its values can be copied.
+func (r Rule) frozen() Rule {
+	if r.more == nil || r.form == formFunc || r.form == formArgs {
+		return r
+	}
+	body := *r.more
+	if body.re != nil {
+		re := *body.re
+		body.re = &re
+	}
+	body.conds = frozenConditions(body.conds)
+	body.members = slices.Clone(body.members)
+	for i, m := range body.members {
+		body.members[i] = m.frozen()
+	}
+	r.more = &body
+	return r
+}
+
 // Position returns where r was written.
 func (r Rule) Position() Position { return r.pos }
 
@@ -154,7 +174,14 @@ func (r Rule) String() string {
 	return b.String()
 }
 
+// maxText bounds what is written of one rule: rules that share their members could stand for any length.
+const maxText = 1 << 16
+
 func (r Rule) write(b *strings.Builder) {
+	if b.Len() > maxText {
+		b.WriteString("…")
+		return
+	}
 	switch r.form {
 	case formPattern:
 		b.WriteString(strconv.Quote(r.text))
@@ -197,7 +224,9 @@ func (r Rule) write(b *strings.Builder) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			m.write(b)
+			if m.write(b); b.Len() > maxText {
+				break
+			}
 		}
 		b.WriteString("]}")
 	case formNamed:

@@ -196,7 +196,7 @@ func (v *ViewSnapshot) decide(ctx context.Context, sv *serverView, i int, args m
 	if p.decided {
 		return p.decisions[approver(req)], nil
 	}
-	e := evaluation{p: v.view.Policy, in: Input{tool: tool, args: args, req: req, base: base}, isNew: p.isNew}
+	e := evaluation{p: v.view.Policy, in: Input{tool: tool, args: args, req: req, base: base, keys: newKeyFolds(args)}, isNew: p.isNew}
 	return e.byOutlook(ctx, p.out, p.changed), nil
 }
 

@@ -75,8 +75,29 @@ func (r *Request) or() *Request {
 	return r
 }
 
-// tainted reports whether the taint set holds a server other than own and not in ignore.
-func (r *Request) tainted(own string, ignore []string) bool {
+// ignoreSet returns ids as a set where they are many, else nil: a few are found faster one by one.
+func ignoreSet(ids []string) map[string]bool {
+	if len(ids) <= 8 {
+		return nil
+	}
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// tainted reports whether the taint set holds a server other than own and not in ignore. The set, where there is one,
+// holds the same ids as ignore.
+func (r *Request) tainted(own string, ignore []string, set map[string]bool) bool {
+	if set != nil {
+		for _, id := range r.Taint {
+			if id != own && !set[id] {
+				return true
+			}
+		}
+		return false
+	}
 next:
 	for _, id := range r.Taint {
 		if id == own {
