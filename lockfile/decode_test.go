@@ -1,6 +1,7 @@
 package lockfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/lockfile"
 )
 
@@ -105,6 +107,42 @@ func TestDamagedFilesAreErrorsWithTheirPlace(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%.120q:\n%v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+// An entry may be kept by its fingerprint, by its digests or with its definition: none of them may stand twice, beside
+// each other or apart.
+func TestNoToolStandsTwiceWhateverItIsKeptBy(t *testing.T) {
+	tool := func(name, more string) engine.Tool {
+		return engine.Tool{Server: "fs", Name: name, Raw: []byte(`{"name":"` + name + `"` + more + `}`)}
+	}
+	entries := map[string]string{}
+	for what, o := range map[string]lockfile.Options{"definition": {}, "digests": {DigestsOnly: true}} {
+		f, refused := lockfile.New([]engine.Tool{tool("x", `,"title":"X"`)}, o)
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		text, err := f.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ = bytes.Cut(text, []byte("["))
+		text = text[:bytes.LastIndexByte(text, ']')]
+		entries[what] = string(text)
+	}
+	entries["fingerprint"] = `{"server": "fs", "name": "x", "fingerprint": "v1"}`
+	for a, first := range entries {
+		for b, second := range entries {
+			for _, between := range []string{"", `{"server": "a", "name": "x", "fingerprint": "v1"},`} {
+				_, err := lockfile.Decode("f.json", []byte(`{"version": 1, "tools": [`+first+","+between+second+"]}"))
+				if !errors.Is(err, lockfile.ErrTwice) {
+					t.Errorf("%s and %s: %v", a, b, err)
+				}
+			}
+		}
+		if _, err := lockfile.Decode("f.json", []byte(`{"version": 1, "tools": [`+first+"]}")); err != nil {
+			t.Errorf("%s: %v", a, err)
 		}
 	}
 }

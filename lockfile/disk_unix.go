@@ -48,7 +48,8 @@ func lock(path string) (unlock func(), err error) {
 	}
 }
 
-func flock(f *os.File) error {
+// flock takes the lock of an open file or fails at once. Tests replace the file meanwhile.
+var flock = func(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {

@@ -4,6 +4,7 @@ package lockfile
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -61,6 +62,41 @@ func TestLockIsOnWhatTheNameMeans(t *testing.T) {
 	}
 	unlock()
 	defer (<-second)()
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = 10 * time.Millisecond
+	if _, err := lock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("two hold the lock: %v", err)
+	}
+}
+
+// The file may be replaced between its opening and its locking. A lock on what is no longer there keeps nobody out.
+func TestLockOfAFileThatWasReplacedDoesNotCount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "b.json")
+	if err := approving(t, "a").Save(path); err != nil {
+		t.Fatal(err)
+	}
+	system := flock
+	defer func() { flock = system }()
+	calls := 0
+	flock = func(f *os.File) error {
+		if calls++; calls <= 3 {
+			if err := os.WriteFile(path+".new", []byte("{}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return system(f)
+	}
+	unlock, err := lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if calls != 4 {
+		t.Errorf("%d files were locked, want the fourth", calls)
+	}
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 10 * time.Millisecond
 	if _, err := lock(path); !errors.Is(err, ErrLocked) {
