@@ -344,6 +344,15 @@ func (c *wire) quiet(d time.Duration) []string {
 	}
 }
 
+// until reads what comes until it is enough, for 20 seconds at most, and then what else comes soon.
+func (c *wire) until(enough func(all string) bool) string {
+	deadline := time.Now().Add(20 * time.Second)
+	for !enough(strings.Join(c.others, "\n")) && time.Now().Before(deadline) {
+		c.quiet(20 * time.Millisecond)
+	}
+	return strings.Join(c.quiet(100*time.Millisecond), "\n")
+}
+
 func names(tools []*mcp.Tool) []string {
 	var out []string
 	for _, t := range tools {
