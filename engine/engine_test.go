@@ -331,13 +331,19 @@ func TestAToolThatComesBackChangedDoesNotKeepItsFingerprint(t *testing.T) {
 		return d.String()
 	}
 	const same, changed = "allow by allow[0] (matched)", "deny by pin (definition_changed)"
-	assert.Equal(t, same, decide(definition))
-	assert.Equal(t, same, decide(definition))
-	assert.Equal(t, same, decide(` { "description" : "one", "name" : "x" } `))
-	assert.Equal(t, changed, decide(`{"name":"x","description":"two"}`))
-	assert.Equal(t, changed, decide(`{"name":"x","name":"x"}`))
-	assert.Equal(t, changed, decide(``))
-	assert.Equal(t, same, decide(definition))
+	definitions := []struct{ raw, want string }{
+		{definition, same},
+		{` { "description" : "one", "name" : "x" } `, same},
+		{`{"name":"x","description":"two"}`, changed}, // as long as the approved one
+		{`{"name":"x","name":"x"}`, changed},
+		{``, changed},
+	}
+	for _, before := range definitions {
+		for _, after := range definitions {
+			assert.Equal(t, before.want, decide(before.raw))
+			assert.Equal(t, after.want, decide(after.raw), "%s behind %s", after.raw, before.raw)
+		}
+	}
 }
 
 func TestRemovingAServerThatIsNotThereDoesNothing(t *testing.T) {

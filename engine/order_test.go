@@ -13,7 +13,8 @@ import (
 	"github.com/penstock-mcp/penstock/engine"
 )
 
-// stepRules are the ways to say "this tool" in a rule, the plain ones and those that need more than their pattern.
+// stepRules are the ways to say "this tool" in a rule, the plain ones and those that need more than their pattern; absent
+// says it and then does not hold.
 var stepRules = map[string]engine.Rule{
 	"pattern": engine.Pattern("s/x"),
 	"glob":    engine.Pattern("s/*"),
@@ -21,13 +22,14 @@ var stepRules = map[string]engine.Rule{
 	"regexp":  engine.Regexp("s", regexp.MustCompile("^x$")),
 	"all":     engine.All(engine.Pattern("s/x"), engine.Annotation(engine.HintDestructive, true)),
 	"dynamic": engine.All(engine.Pattern("s/x"), engine.Func("yes", yes)),
+	"absent":  engine.All(engine.Pattern("s/x"), engine.Func("no", func(context.Context, engine.Input) (bool, error) { return false, nil })),
 	"failing": engine.All(engine.Pattern("s/x"), engine.Func("fails", func(context.Context, engine.Input) (bool, error) { panic("no") })),
 }
 
 // Every set of steps that could decide about one tool, with every kind of rule in each: the first step decides,
 // whether the rules of the others are there or not. A policy and a snapshot answer alike.
 func TestTheFirstStepDecidesWhateverTheOthersSay(t *testing.T) {
-	forms := []string{"all", "bare", "dynamic", "failing", "glob", "pattern", "regexp"}
+	forms := []string{"absent", "all", "bare", "dynamic", "failing", "glob", "pattern", "regexp"}
 	require.Len(t, stepRules, len(forms))
 	sources := map[engine.Source]int{}
 	for _, deny := range append([]string{""}, forms...) {
@@ -85,6 +87,7 @@ func firstStep(deny string, changed bool, ask, allow string, approver bool) engi
 	if approver {
 		askOrDeny = engine.Ask
 	}
+	matches := func(form string) bool { return form != "" && form != "absent" }
 	reason := func(form string) engine.Reason {
 		if form == "failing" {
 			return engine.ReasonPredicateFailed
@@ -92,15 +95,15 @@ func firstStep(deny string, changed bool, ask, allow string, approver bool) engi
 		return engine.ReasonMatched
 	}
 	switch {
-	case deny != "":
+	case matches(deny):
 		return engine.Outcome{Action: engine.Deny, Source: engine.SourceDeny, Reason: reason(deny)}
 	case changed:
 		return engine.Outcome{Action: askOrDeny, Source: engine.SourcePin, Reason: engine.ReasonDefinitionChanged}
-	case ask != "" && approver:
+	case matches(ask) && approver:
 		return engine.Outcome{Action: engine.Ask, Source: engine.SourceAsk, Reason: reason(ask)}
-	case ask != "":
+	case matches(ask):
 		return engine.Outcome{Action: engine.Deny, Source: engine.SourceAsk, Reason: engine.ReasonNoApprover}
-	case allow != "" && allow != "failing":
+	case matches(allow) && allow != "failing":
 		return engine.Outcome{Action: engine.Allow, Source: engine.SourceAllow, Reason: engine.ReasonMatched}
 	default:
 		return engine.Outcome{Action: askOrDeny, Source: engine.SourceDefault, Reason: engine.ReasonNoMatch}
