@@ -13,6 +13,7 @@ type checker struct {
 	*problems
 	predicates Predicates
 	doc        *Document
+	work       int // what the regular expressions took of maxDocumentWork so far
 }
 
 // option is one key of an object and what reads its value.

@@ -11,16 +11,25 @@ import (
 	"github.com/penstock-mcp/penstock/engine"
 )
 
-// Error holds everything that is wrong with a document, sorted by place.
+// MaxEntries is how many entries an [Error] has at most: more than anybody reads, and few enough that a document made
+// of nothing but mistakes costs no more memory than its tree.
+const MaxEntries = 1000
+
+// Error holds everything that is wrong with a document, sorted by place: the first [MaxEntries] problems, and how many
+// there are beyond them.
 type Error struct {
 	Entries []*EntryError // at least one
+	More    int           // how many problems follow the entries
 }
 
-// Error lists every entry, one a line.
+// Error lists every entry, one a line, and says in a last line if there are more.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Entries))
+	lines := make([]string, len(e.Entries), len(e.Entries)+1)
 	for i, entry := range e.Entries {
 		lines[i] = entry.Error()
+	}
+	if e.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more (the first %d are listed)", e.More, len(e.Entries)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -65,7 +74,8 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // problems collects what is wrong with one document.
 type problems struct {
 	file    string
-	entries []*EntryError
+	entries []*EntryError // fewer than twice [MaxEntries]
+	more    int           // how many were left out, each behind those that are kept
 }
 
 // add reports a problem with what stands at n.
@@ -74,7 +84,15 @@ func (p *problems) add(n *node, at *path, format string, args ...any) {
 }
 
 func (p *problems) addErr(pos engine.Position, at *path, err error) {
-	p.entries = append(p.entries, &EntryError{Position: pos, Path: at.String(), Err: err})
+	p.append(&EntryError{Position: pos, Path: at.String(), Err: err})
+}
+
+func (p *problems) append(entries ...*EntryError) {
+	for _, e := range entries {
+		if p.entries = append(p.entries, e); len(p.entries) == 2*MaxEntries {
+			p.trim()
+		}
+	}
 }
 
 // err returns the problems sorted by place, or nil if there are none.
@@ -82,10 +100,20 @@ func (p *problems) err() error {
 	if len(p.entries) == 0 {
 		return nil
 	}
+	p.trim()
+	return &Error{Entries: p.entries, More: p.more}
+}
+
+// trim sorts the problems by place and leaves out those behind the first [MaxEntries].
+func (p *problems) trim() {
 	slices.SortStableFunc(p.entries, func(a, b *EntryError) int {
 		return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Column, b.Position.Column))
 	})
-	return &Error{Entries: p.entries}
+	if over := len(p.entries) - MaxEntries; over > 0 {
+		p.more += over
+		clear(p.entries[MaxEntries:])
+		p.entries = p.entries[:MaxEntries]
+	}
 }
 
 // path is where in a document something stands: a list from the inside out. A nil *path is the root.
@@ -138,11 +166,16 @@ func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return quoteAll(s)
 	}
+	return quoteAll(shorten(s)) + "…"
+}
+
+// shorten returns the beginning of a string of more than maxQuoted bytes, without a part of a character.
+func shorten(s string) string {
 	n := maxQuoted
 	for n > maxQuoted-utf8.UTFMax && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return quoteAll(s[:n]) + "…"
+	return s[:n]
 }
 
 func quoteAll(s string) string {
@@ -157,7 +190,7 @@ func clip(s string) string {
 	if len(s) <= maxQuoted {
 		return s
 	}
-	return s[:maxQuoted] + "…"
+	return shorten(s) + "…"
 }
 
 // A RegexpError reports a regular expression that is none.

@@ -67,6 +67,11 @@ func TestLoadNamesTheFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// regexps returns a document with n rules with a regular expression.
+func regexps(re string, n int) string {
+	return "version: 1\npolicy:\n  deny:\n" + strings.Repeat("    - {server: a, regexp: '"+re+"'}\n", n)
+}
+
 // hostile returns texts of about 100 KB that cost some readers seconds or gigabytes.
 func hostile() map[string]string {
 	const size = 100_000
@@ -128,6 +133,13 @@ func hostile() map[string]string {
 		"bytes":                repeat("\xff"),
 		"NULs":                 repeat("\x00"),
 		"a long key":           repeat("k") + ": 1",
+		"a run of anchors":     "version: 1\nx: " + repeat("&"),
+		"a run of aliases":     "version: 1\nx: " + repeat("*"),
+		"a run of tags":        "version: 1\nx: " + repeat("!"),
+		"aliases in a token":   "version: 1\nx: [" + repeat("*a[*b{"),
+		"aliases in brackets":  "version: 1\nx: [" + repeat("*,"),
+		"repeats":              regexps(repeat("x{1000}")[:3500], 20),
+		"classes":              regexps(strings.Repeat(`\pL`, maxRegexp/3), 4),
 		"a long number":        "version: " + repeat("1"),
 		"a long regexp":        "version: 1\npolicy: {deny: [{server: a, regexp: '" + repeat("(a") + "'}]}",
 	}

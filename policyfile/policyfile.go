@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/penstock-mcp/penstock/engine"
@@ -44,8 +43,12 @@ type Document struct {
 // refuses in the rest, such as bad patterns; where there is none, that is the error of [Document.Compile].
 // The document is nil if there is an error.
 //
-// Documents over [MaxSize] bytes and those that nest deeper than 64 are refused. Cost: linear in the size of data.
-// Parse does not keep data.
+// Refused are documents over [MaxSize] bytes, those that nest deeper than 64, regular expressions over 4 KiB, over Go's
+// own limit of 1,000 repeats, or that compile to more than 10,000 instructions, and documents whose regular expressions
+// compile to more than 1,000,000 instructions together. The error lists the first [MaxEntries] problems by place and
+// counts the others.
+//
+// Cost: linear in the size of data, plus compiling the regular expressions. Parse does not keep data.
 func Parse(data []byte, opts Options) (*Document, error) {
 	ps := &problems{file: opts.File}
 	doc := &Document{file: opts.File}
@@ -84,7 +87,7 @@ func readTree(data []byte, ps *problems) *node {
 		return root
 	}
 	if mustJSON {
-		ps.entries = append(ps.entries, notJSON)
+		ps.append(notJSON)
 		return nil
 	}
 	// YAML in flow style begins with a brace, too, and JSON with a comment behind it is YAML. If it is neither, the
@@ -92,9 +95,10 @@ func readTree(data []byte, ps *problems) *node {
 	yaml := &problems{file: ps.file}
 	root = readYAML(text, l, yaml)
 	if root == nil && quotedKey(text) {
-		yaml.entries = []*EntryError{notJSON}
+		yaml.entries, yaml.more = []*EntryError{notJSON}, 0
 	}
-	ps.entries = append(ps.entries, yaml.entries...)
+	ps.append(yaml.entries...)
+	ps.more += yaml.more
 	return root
 }
 
@@ -184,6 +188,7 @@ func (p *problems) addEngine(err error, d *Document) {
 func (p *problems) addAll(err error) {
 	var all *Error
 	if errors.As(err, &all) {
-		p.entries = append(p.entries, slices.Clone(all.Entries)...)
+		p.append(all.Entries...)
+		p.more += all.More
 	}
 }

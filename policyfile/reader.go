@@ -204,13 +204,15 @@ func (r *reader) boolean(at *path, to *bool) error {
 	return nil
 }
 
-// raw keeps any value byte for byte, whatever it holds.
+// raw keeps any value but null byte for byte, whatever it holds.
 func (r *reader) raw(at *path, to *json.RawMessage) error {
 	v, err := r.dec.ReadValue()
 	if err != nil {
 		return r.syntax(at, 0, err)
 	}
-	*to = json.RawMessage(bytes.Clone(v))
+	if v.Kind() != 'n' {
+		*to = json.RawMessage(bytes.Clone(v))
+	}
 	return nil
 }
 

@@ -41,7 +41,8 @@ func (req *Request) Evaluate(ctx context.Context, p *engine.Policy) (engine.Deci
 // It is strict: unknown keys, duplicate keys at any depth, wrong types, bytes that are not UTF-8 and anything
 // behind the object are errors. It is lenient where a server speaks: a hint that is not a boolean counts as absent,
 // and a tool's raw definition is kept byte for byte, whatever it holds; one that has no fingerprint is
-// thereby never the one that was approved.
+// thereby never the one that was approved. A raw definition that is null counts as absent. One that nests deeper than
+// the JSON reader goes, 10,000 levels with the line's own, makes the line a bad one.
 //
 // The error is a *[RequestError]. DecodeRequest does not keep line.
 func DecodeRequest(line []byte) (*Request, error) {

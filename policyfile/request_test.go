@@ -145,7 +145,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 // Whatever a server put into a definition, the request that carries it is a good one, and the bytes stay.
 func TestRawDefinitionsAreKeptAsTheyAre(t *testing.T) {
 	for _, raw := range []string{
-		`{"name":"b","inputSchema":{"type":"object"}}`, `{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `{"n":1e400}`, `null`, `[ ]`, `9007199254740993`,
+		`{"name":"b","inputSchema":{"type":"object"}}`, `{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `{"n":1e400}`, `"null"`, `[ ]`, `9007199254740993`,
 		strings.Repeat("[", 200) + strings.Repeat("]", 200),
 	} {
 		line := []byte(`{"tool": {"server": "a", "name": "b", "raw":  ` + raw + " }}")
@@ -155,6 +155,28 @@ func TestRawDefinitionsAreKeptAsTheyAre(t *testing.T) {
 		clear(line)
 		assert.Equal(t, raw, string(req.Tool.Raw), "it shares memory with the line")
 	}
+}
+
+func TestNullIsNoRawDefinition(t *testing.T) {
+	req, err := DecodeRequest([]byte(`{"tool": {"server": "a", "name": "b", "raw": null}}`))
+	require.NoError(t, err)
+	without, err := DecodeRequest([]byte(`{"tool": {"server": "a", "name": "b"}}`))
+	require.NoError(t, err)
+	assert.Equal(t, without, req)
+	assert.Nil(t, req.Tool.Raw)
+}
+
+// What the JSON reader cannot walk over makes the line a bad one, and no more than the line.
+func TestRawDefinitionsNestAsDeepAsTheReaderGoes(t *testing.T) {
+	line := func(depth int) []byte {
+		return []byte(`{"tool": {"server": "a", "name": "b", "raw": ` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}}`)
+	}
+	_, err := DecodeRequest(line(9_998))
+	require.NoError(t, err)
+	_, err = DecodeRequest(line(9_999))
+	var bad *RequestError
+	require.ErrorAs(t, err, &bad)
+	assert.Equal(t, "tool.raw", bad.Path)
 }
 
 func TestArgumentsAndObjects(t *testing.T) {

@@ -242,6 +242,9 @@ func (c *checker) regexp(n *node, at *path) (*regexp.Regexp, bool) {
 		c.add(n, at, "the regular expression has %d bytes, more than %d (split it)", len(text), maxRegexp)
 		return nil, false
 	}
+	if !c.affordable(text, n, at) {
+		return nil, false
+	}
 	re, err := regexp.Compile(text)
 	if err != nil {
 		c.addErr(n.place(c.file), at, &RegexpError{Text: text, Err: err})

@@ -249,7 +249,7 @@ func (v Value) Request() (*Request, bool) {
 		}
 		problem.Err = bad.Err
 	}
-	v.c.entries = append(v.c.entries, problem)
+	v.c.append(problem)
 	return nil, false
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -14,7 +15,10 @@ type yamlReader struct {
 	text     []byte
 	lines    *lines
 	ps       *problems
-	reported map[int]bool // the offsets of the anchors, aliases and tags that were reported
+	reported map[int]int // the offset of each anchor, alias and tag that was reported, and where it ends
+	end      int         // where the last one ends: what begins before it is a part of it
+
+	looked int // how many bytes were looked at to find those ends, for tests
 }
 
 // readYAML returns the tree of the YAML document text, or nil if it has none. What is wrong goes to ps.
@@ -34,12 +38,13 @@ func readYAML(text []byte, l *lines, ps *problems) *node {
 		ps.addAt(l, scan.directive, "YAML directives are not supported (remove the line)")
 		return nil
 	}
-	r := &yamlReader{text: text, lines: l, ps: ps, reported: make(map[int]bool)}
+	r := &yamlReader{text: text, lines: l, ps: ps, reported: make(map[int]int)}
 	root, err := parseYAML(text)
 	masked := err != nil && len(scan.marks) > 0
 	if masked {
 		root, err = parseYAML(mask(text, scan.marks))
 		defer func() {
+			r.end = 0
 			for _, off := range scan.marks {
 				r.mark(off, nil)
 			}
@@ -151,16 +156,24 @@ func (r *yamlReader) marked(y *yaml.Node, off int) bool {
 	}
 }
 
-// mark reports the anchor, alias or tag at off, once.
+// mark reports the anchor, alias or tag at off, once, unless it is a part of the last one: `&&&` is one. Marks are
+// given in the order in which they stand, so looking for where they end is one pass over the text at most.
 func (r *yamlReader) mark(off int, at *path) {
-	if r.reported[off] {
+	if end, ok := r.reported[off]; ok {
+		r.end = max(r.end, end)
 		return
 	}
-	r.reported[off] = true
+	if off < r.end {
+		return
+	}
 	token := r.text[off:]
 	if end := bytes.IndexFunc(token, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(",]}", c) }); end >= 0 {
 		token = token[:end]
 	}
+	r.looked += len(token)
+	r.end = off + len(token)
+	r.reported[off] = r.end
+	token = token[:min(len(token), maxQuoted+utf8.UTFMax)] // a message shows no more
 	token = bytes.TrimSuffix(token, []byte(":"))
 	problem := &EntryError{Path: at.String()}
 	what := map[byte]string{'*': "an alias", '&': "an anchor", '!': "a tag"}[r.text[off]]
@@ -169,5 +182,5 @@ func (r *yamlReader) mark(off int, at *path) {
 	n := node{}
 	n.line, n.col = r.lines.at(off)
 	problem.Position = n.place(r.ps.file)
-	r.ps.entries = append(r.ps.entries, problem)
+	r.ps.append(problem)
 }
