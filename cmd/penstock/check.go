@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/penstock-mcp/penstock/cmd/penstock/internal/catalog"
+	"github.com/penstock-mcp/penstock/cmd/penstock/internal/text"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/policyfile"
 )
@@ -49,10 +50,16 @@ Every tool counts as approved as it stands in the catalogs, unless --baseline na
 
 The decision is the policy's, also for a tool that the filter hides; a hub answers "not found" there.
 
+A hub quarantines a tool whose name is empty, too long or holds control or format characters, and every tool whose
+name the server lists more than once: it lists and calls none of them. Here each has its row, never visible, with what
+the policy would decide; the catalogs as their own baseline do not approve it, and standard error names it.
+
 --format json prints an array of objects with the keys kind, server, name, visible, action, source, reason, rule
 and new; rule is null where no rule decided, and resources and prompts, which are not filtered, have no visible.
 --format csv prints the same columns, empty where JSON has null or nothing. A cell that a spreadsheet could take
-for a formula, since it begins with = + - @ ' or a control character, has a ' in front.
+for a formula, since it begins with = + - @ ' or a control character, has a ' in front. Apart from that CSV has names
+as the server sent them, in quotes where they hold a line break, and nothing is escaped: it is for programs, and not
+for a terminal. JSON escapes what does not print, and the table shows such a name quoted.
 With both, the counts go to standard error.
 
 A deny is a result, not a failure: the exit code is 0. It is 2 where the policy, a catalog or the baseline could not
@@ -112,6 +119,7 @@ func runCheck(cmd *cobra.Command, flags *checkFlags, paths []string) error {
 		return err
 	}
 	warnPartial(cmd, catalogs)
+	warnQuarantined(cmd.ErrOrStderr(), catalogs)
 	notes := []string{}
 	switch {
 	case flags.allNew:
@@ -139,6 +147,28 @@ func warnPartial(cmd *cobra.Command, catalogs []*catalog.Catalog) {
 	for _, c := range catalogs {
 		if c.Partial {
 			fmt.Fprintf(cmd.ErrOrStderr(), "penstock: %s: one page of several (it has a nextCursor): the server has more\n", c.File)
+		}
+	}
+}
+
+// warnQuarantined names the tools that a hub keeps out, a line for each name.
+func warnQuarantined(w io.Writer, catalogs []*catalog.Catalog) {
+	for _, c := range catalogs {
+		if len(c.Quarantined) == 0 {
+			continue
+		}
+		verb := "are"
+		if len(c.Quarantined) == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(w, "penstock: %s: %s %s quarantined: a hub lists and calls none of them\n",
+			c.File, text.Of(len(c.Quarantined), "tool"), verb)
+		said := make(map[string]bool)
+		for _, q := range c.Quarantined {
+			if !said[q.Name] {
+				said[q.Name] = true
+				fmt.Fprintf(w, "  %s: %s\n", text.Clip(text.Plain(q.Name), padLimit), q.Reason)
+			}
 		}
 	}
 }
@@ -230,6 +260,7 @@ func (c *checker) judge(catalogs []*catalog.Catalog) ([]row, error) {
 	var rows []row
 	for i, cat := range catalogs {
 		c.bar.say("checking", i, len(catalogs))
+		out := cat.Quarantined
 		for j := range cat.Tools {
 			tool := &cat.Tools[j]
 			call := engine.Call{Server: tool.Server, Name: tool.Name}
@@ -238,6 +269,9 @@ func (c *checker) judge(catalogs []*catalog.Catalog) ([]row, error) {
 				return nil, fmt.Errorf("%s: %w", cat.File, err)
 			}
 			seen := visibilityOf(c.filter.Visible(ctx, tool, c.req))
+			if len(out) > 0 && out[0].Index == j {
+				out, seen = out[1:], hidden
+			}
 			rows = c.add(rows, row{engine.Tools, tool.Server, tool.Name, seen, d})
 		}
 		for _, other := range []struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"strings"
 	"testing"
 
@@ -88,6 +89,37 @@ func TestProgressIsForTerminals(t *testing.T) {
 	p.clear()
 	if want := "\rreading 1 of 2\x1b[K\r\x1b[K"; b.String() != want {
 		t.Errorf("progress %q, want %q", b.String(), want)
+	}
+}
+
+// Every reader of CSV gets the names back byte for byte, line breaks of any kind included.
+func TestCSVHasTheNamesAsTheyAre(t *testing.T) {
+	names := []string{"a\nb", "a\rb", "a\x1b[31mb", "a\u202eb", "a,b", `a"b`, " a ", `\.`, "", "\n", "a\n\n\"x\",\n", "a\x00b"}
+	var rows []row
+	for _, name := range names {
+		rows = append(rows, row{kind: engine.Tools, server: "s", name: name, visible: hidden})
+	}
+	var b strings.Builder
+	if err := printCSV(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	if err != nil || len(records) != len(names)+1 {
+		t.Fatalf("%d records, want %d: %v", len(records), len(names)+1, err)
+	}
+	for i, name := range names {
+		if got := strings.TrimPrefix(records[i+1][2], "'"); got != name {
+			t.Errorf("%q comes back as %q", name, got)
+		}
+	}
+
+	// The reader of the standard library takes CR LF for LF, so this is looked at as it stands.
+	b.Reset()
+	if err := printCSV(&b, []row{{kind: engine.Tools, server: "s", name: "a\r\nb"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\ntool,s,\"a\r\nb\",") {
+		t.Errorf("the line break is not in quotes as it is: %q", b.String())
 	}
 }
 

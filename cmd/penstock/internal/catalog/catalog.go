@@ -36,6 +36,10 @@ type Catalog struct {
 	Resources []string      // URIs
 	Prompts   []string      // names
 
+	// Quarantined are the tools that a hub lists and calls none of, since a name does not name one tool: see
+	// [engine.Engine.Refresh]. Index is one of Tools, which has them all the same.
+	Quarantined []engine.Quarantine
+
 	// Partial says that the file is one page of several: the server sent a cursor for the next one.
 	Partial bool
 }
@@ -84,12 +88,18 @@ func Load(paths []string, progress func(done, all int)) ([]*Catalog, error) {
 	return catalogs, nil
 }
 
-// Baseline returns the baseline that approves every tool of catalogs as it is. A tool whose definition has no
-// fingerprint is approved with an empty one, which never equals any.
+// Baseline returns the baseline that approves every tool of catalogs as it is, but for the quarantined ones: of two
+// definitions under one name, no baseline can have both. A tool whose definition has no fingerprint is approved with
+// an empty one, which never equals any.
 func Baseline(catalogs []*Catalog) *engine.Baseline {
 	approved := make(map[engine.Target]engine.Fingerprint)
 	for _, c := range catalogs {
+		out := c.Quarantined
 		for i := range c.Tools {
+			if len(out) > 0 && out[0].Index == i {
+				out = out[1:]
+				continue
+			}
 			t := &c.Tools[i]
 			approved[t.Target()] = t.Fingerprint
 		}

@@ -38,6 +38,10 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
+		approved := catalog.Baseline([]*catalog.Catalog{c})
+		if n := len(approved.Targets()); n != len(c.Tools)-len(c.Quarantined) {
+			t.Fatalf("%d tools are approved of %d, %d of them quarantined", n, len(c.Tools), len(c.Quarantined))
+		}
 		for i := range c.Tools {
 			tool := &c.Tools[i]
 			if tool.Server != "s" || !bytes.Contains(data, tool.Raw) {

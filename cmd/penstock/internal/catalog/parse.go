@@ -27,9 +27,19 @@ func Parse(server, file string, data []byte) (*Catalog, error) {
 		}
 	}
 	if err == nil {
+		err = p.c.quarantine()
+	}
+	if err == nil {
 		return p.c, nil
 	}
 	return nil, source.Locate(file, data, err)
+}
+
+// quarantine asks the engine which tools it keeps out.
+func (c *Catalog) quarantine() error {
+	report, err := new(engine.Engine).Refresh(c.Server, c.Tools)
+	c.Quarantined = report.Quarantined
+	return err
 }
 
 // newDecoder returns a decoder that takes what servers really send, duplicate keys and broken text included. Wherever
