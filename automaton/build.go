@@ -70,7 +70,11 @@ type builder struct {
 // Cost: for a literal some 100 ns and 50 bytes; a prefix, suffix or infix about three times that; and the table of
 // fragments, which takes up to 8 MB. Patterns past the first gigabyte of text are tried one by one. There may
 // be fewer than 2^31 patterns.
-func Build(mode Mode, patterns []Pattern) *Index { return build(mode, patterns, maxText) }
+func Build(mode Mode, patterns []Pattern) *Index {
+	x := build(mode, patterns, maxText)
+	x.setSmall(patterns)
+	return x
+}
 
 // maxText bounds the text that is indexed, so that offsets in it and the number of states, which is at most
 // one more, are less than sparseBit.

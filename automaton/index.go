@@ -46,6 +46,8 @@ type Index struct {
 	machine  machine  // fragments of all others
 	floor    int32    // no pattern in machine has a lower number
 
+	small []smallPattern // all patterns, where they are few enough for First to go through them; else nil
+
 	globText string       // the globs to be checked once a fragment of them is found, one after the other
 	globEnd  []uint32     // glob i ends at globEnd[i] in globText, and begins where the one before ends
 	res      []regexpRule // the regexps, by number
@@ -83,6 +85,9 @@ func (x *Index) FirstBelow(server, name string, limit int) int {
 	if x == nil || x.n == 0 || limit <= 0 {
 		return -1
 	}
+	if x.small != nil {
+		return x.firstSmall(server, name, limit)
+	}
 	ids, ok := x.known(server)
 	if !ok {
 		var buf [64]int32
@@ -95,6 +100,9 @@ func (x *Index) FirstBelow(server, name string, limit int) int {
 func (x *Index) FirstIn(s Scope, name string) int {
 	if x == nil || x.n == 0 {
 		return -1
+	}
+	if x.small != nil {
+		return x.firstSmall(s.server, name, x.n)
 	}
 	return x.firstName(x.scopesOf(s), name, int(none))
 }
