@@ -34,6 +34,7 @@ func benchSwap(b *testing.B, churn int) {
 		return f.checkDecision(f.Known, i, d, err, false)
 	})
 	w := newSwapWriter(b, f)
+	defer w.restore()
 	var middle, slow, ratios []float64
 	b.ResetTimer()
 	for range b.N {
@@ -87,6 +88,18 @@ func (f *fixture) read(at int, times []float64, stop <-chan struct{}) []float64 
 		}
 		times = append(times, float64(time.Since(start).Nanoseconds())/swapBatch)
 		runtime.Gosched() // as a reader does that waits for its next request; else the writer would get its turn every 10 ms
+	}
+}
+
+// restore leaves the fixture's engine as it was, for the benchmarks that share it.
+func (w *swapWriter) restore() {
+	if err := w.f.engine.Apply(w.configs[0]); err != nil {
+		w.b.Fatal(err)
+	}
+	for _, s := range w.versions[1] {
+		if _, err := w.f.engine.Refresh(s.ID, s.Tools); err != nil {
+			w.b.Fatal(err)
+		}
 	}
 }
 
