@@ -151,8 +151,7 @@ func (c *compiler) rule(e entry, r Rule, to *compiledRule, anchor *automaton.Pat
 		return
 	}
 	f := flattener{c: c, e: e, anchor: automaton.Pattern{Server: "*", Name: "*"}}
-	f.tests.static = nil
-	f.add(r, false)
+	f.add(r, false, 0)
 	to.kind, to.exact, *anchor = f.kind, f.exact, f.anchor
 	if len(f.tests.static)+len(f.tests.dynamic) > 0 {
 		tests := f.tests
@@ -168,7 +167,7 @@ type flattener struct {
 	first    Rule // the member that set the kind
 	kinded   bool
 	exact    bool
-	anchored int // how good the anchor is: see anchorOf
+	anchored int // how good the anchor is: one of the grades below
 	anchor   automaton.Pattern
 	tests    ruleTests
 	visited  int  // how many rules at all depths
@@ -191,9 +190,8 @@ const (
 	maxNesting = 64
 )
 
-func (f *flattener) add(r Rule, member bool) { f.addAt(r, member, 0) }
-
-func (f *flattener) addAt(r Rule, member bool, depth int) {
+// add adds r, which stands depth levels down; member says whether it is a member of an all.
+func (f *flattener) add(r Rule, member bool, depth int) {
 	if f.e.list.section() == "filter" {
 		if word := policyOnly(r); word != "" {
 			f.c.fail(f.e, r, errNotInFilter(word))
@@ -241,7 +239,7 @@ func (f *flattener) addAt(r Rule, member bool, depth int) {
 			f.c.fail(f.e, r, errors.New("all needs at least one member"))
 		}
 		for _, m := range r.more.members {
-			if f.addAt(m, true, depth+1); f.tooLarge {
+			if f.add(m, true, depth+1); f.tooLarge {
 				return
 			}
 		}

@@ -19,7 +19,8 @@ import (
 //
 // Cost: one pass over the bytes of the two names for each group of lists, whatever the number of static
 // rules, plus one call for each predicate that pass leaves open; where a pin has to be checked and the tool brings
-// no fingerprint, that of computing it. It allocates nothing unless a predicate or a fingerprint does.
+// no fingerprint, that of computing it. It allocates nothing unless a predicate or a fingerprint does, a condition fails,
+// an all rule has to fold a name that is not its own fold, or a rule asks about one of 32 arguments or more.
 //
 // Evaluate is safe for concurrent use: it takes no lock and writes no shared memory.
 func (p *Policy) Evaluate(ctx context.Context, call *Call, tool *Tool, req *Request) (Decision, error) {

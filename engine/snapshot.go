@@ -93,7 +93,7 @@ func (v *ViewSnapshot) Snapshot() *Snapshot {
 //
 // Cost: two look-ups by name, however many tools and static rules there are. Where no dynamic rule can change the
 // outcome or the reported id, the answer is a stored Decision; else those rules alone are asked. It
-// allocates nothing unless a predicate does. A request with a baseline of its own costs what Evaluate costs.
+// allocates nothing unless a predicate does, a condition fails, or a rule asks about one of 32 arguments or more. A request with a baseline of its own costs what Evaluate costs.
 func (v *ViewSnapshot) Decide(ctx context.Context, call *Call, req *Request) (Decision, error) {
 	if v == nil || call == nil || v.servers == nil {
 		return Decision{}, ErrNotFound
