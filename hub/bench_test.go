@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,62 +56,106 @@ func benchPair(b *testing.B, n int) (guarded, bare *mcp.ClientSession, w *world,
 	return w.client("a", nil), plain.client("a", nil), w, kept
 }
 
-// ratio runs two things in turns and reports the median of each, and how many times the second the first takes.
-func ratio(b *testing.B, guarded, bare func()) {
+// inTurns runs things in alternating rounds and returns the median time of each. The first is what the benchmark is of.
+func inTurns(b *testing.B, things ...func()) []time.Duration {
 	b.Helper()
 	for range 3 {
-		guarded()
-		bare()
-	}
-	var g, p []time.Duration
-	b.ResetTimer()
-	for range b.N {
-		start := time.Now()
-		guarded()
-		middle := time.Now()
-		bare()
-		g, p = append(g, middle.Sub(start)), append(p, time.Since(middle))
-	}
-	b.StopTimer()
-	slices.Sort(g)
-	slices.Sort(p)
-	x, y := g[len(g)/2], p[len(p)/2]
-	b.ReportMetric(float64(x), "guarded-ns")
-	b.ReportMetric(float64(y), "bare-ns")
-	b.ReportMetric(float64(x)/float64(y), "x-bare")
-}
-
-// BenchmarkGuardCall is a whole call in memory, through the guard and over the bare SDK.
-func BenchmarkGuardCall(b *testing.B) {
-	guarded, bare, _, _ := benchPair(b, 5000)
-	ctx := context.Background()
-	do := func(cs *mcp.ClientSession) func() {
-		p := &mcp.CallToolParams{Name: "server07__write_something_2", Arguments: map[string]any{"path": "/data/some/file.txt", "n": 3}}
-		return func() {
-			if res, err := cs.CallTool(ctx, p); err != nil || text(res) != "ran" {
-				b.Fatalf("%v, %v", text(res), err)
-			}
+		for _, do := range things {
+			do()
 		}
 	}
-	ratio(b, do(guarded), do(bare))
+	took := make([][]time.Duration, len(things))
+	b.ResetTimer()
+	for range b.N {
+		for i, do := range things {
+			start := time.Now()
+			do()
+			took[i] = append(took[i], time.Since(start))
+		}
+	}
+	b.StopTimer()
+	medians := make([]time.Duration, len(things))
+	for i, all := range took {
+		slices.Sort(all)
+		medians[i] = all[len(all)/2]
+	}
+	b.ReportMetric(float64(medians[0]), "ns/op")
+	return medians
 }
 
-// BenchmarkGuardAlone is what the guard adds to a call, without any transport, and of it the engine's decision.
-func BenchmarkGuardAlone(b *testing.B) {
-	_, _, w, _ := benchPair(b, 5000)
+// BenchmarkGuard is what the guard costs.
+//
+//	call, list   a round trip in memory through the guard, in turns with one over the bare SDK: bare-ns, x-bare. A list is every
+//	             page of 5,000 tools, a third of them hidden; the bare server has only the others.
+//	alone/...    the guard by itself, without any transport, and its parts
+//
+// decision-% is the share of the engine's decision in the round trip of a call.
+func BenchmarkGuard(b *testing.B) {
+	guarded, bare, w, kept := benchPair(b, 5000)
+	ctx := context.Background()
+	const name, arguments = "server07__write_something_2", `{"path":"/data/some/file.txt","n":3}`
+
+	view := w.engine.Snapshot().View("a")
+	parsed, err := ParseArguments([]byte(arguments))
+	if err != nil {
+		b.Fatal(err)
+	}
+	toDecide := &engine.Call{Server: "server07", Name: "write_something_2", Args: parsed.Values}
+	decide := func() {
+		if d, err := view.Decide(ctx, toDecide, nil); err != nil || d.Action != engine.Allow {
+			b.Fatal(d, err)
+		}
+	}
+	const decisions = 100 // a clock is too coarse for one
+
+	b.Run("call", func(b *testing.B) {
+		call := func(cs *mcp.ClientSession) func() {
+			p := &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)}
+			return func() {
+				if res, err := cs.CallTool(ctx, p); err != nil || text(res) != "ran" {
+					b.Fatalf("%v, %v", text(res), err)
+				}
+			}
+		}
+		t := inTurns(b, call(guarded), call(bare), func() {
+			for range decisions {
+				decide()
+			}
+		})
+		b.ReportMetric(float64(t[1]), "bare-ns")
+		b.ReportMetric(float64(t[0])/float64(t[1]), "x-bare")
+		b.ReportMetric(float64(t[2])/decisions/float64(t[1])*100, "decision-%")
+	})
+	b.Run("list/tools=5000", func(b *testing.B) {
+		list := func(cs *mcp.ClientSession) func() {
+			return func() {
+				n := 0
+				for _, err := range cs.Tools(ctx, nil) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				if n != kept {
+					b.Fatalf("%d tools, want %d", n, kept)
+				}
+			}
+		}
+		t := inTurns(b, list(guarded), list(bare))
+		b.ReportMetric(float64(t[1]), "bare-ns")
+		b.ReportMetric(float64(t[0])/float64(t[1]), "x-bare")
+	})
+
 	ss := func() *mcp.ServerSession {
 		for s := range w.server.Sessions() {
 			return s
 		}
 		return nil
 	}()
-	next := func(context.Context, string, mcp.Request) (mcp.Result, error) { return &mcp.CallToolResult{}, nil }
-	h := w.guard.Middleware()(next)
-	req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{
-		Name: "server07__write_something_2", Arguments: []byte(`{"path":"/data/some/file.txt","n":3}`),
-	}}
-	ctx := context.Background()
-	b.Run("guard", func(b *testing.B) {
+	b.Run("alone/call", func(b *testing.B) {
+		next := func(context.Context, string, mcp.Request) (mcp.Result, error) { return &mcp.CallToolResult{}, nil }
+		h := w.guard.Middleware()(next)
+		req := &mcp.CallToolRequest{Session: ss, Params: &mcp.CallToolParamsRaw{Name: name, Arguments: []byte(arguments)}}
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := h(ctx, "tools/call", req); err != nil {
@@ -118,7 +163,19 @@ func BenchmarkGuardAlone(b *testing.B) {
 			}
 		}
 	})
-	b.Run("list", func(b *testing.B) { // one page of 1,000, for which all 5,000 are collected
+	b.Run("alone/arguments", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := ParseArguments([]byte(arguments)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("alone/decision", func(b *testing.B) {
+		for b.Loop() {
+			decide()
+		}
+	})
+	b.Run("alone/page", func(b *testing.B) { // one page of 1,000, for which all 5,000 are collected
 		var pages mcp.MethodHandler
 		w.server.AddReceivingMiddleware(func(inner mcp.MethodHandler) mcp.MethodHandler { pages = inner; return inner })
 		for b.Loop() {
@@ -128,43 +185,4 @@ func BenchmarkGuardAlone(b *testing.B) {
 			}
 		}
 	})
-	b.Run("arguments", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := ParseArguments(req.Params.Arguments); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("decision", func(b *testing.B) {
-		v := w.engine.Snapshot().View("a")
-		args, _ := ParseArguments(req.Params.Arguments)
-		c := &engine.Call{Server: "server07", Name: "write_something_2", Args: args.Values}
-		for b.Loop() {
-			if d, err := v.Decide(ctx, c, nil); err != nil || d.Action != engine.Allow {
-				b.Fatal(d, err)
-			}
-		}
-	})
-}
-
-// BenchmarkGuardList is every page of a list of 5,000 tools, a third of them hidden, against a bare server that has only
-// the others.
-func BenchmarkGuardList(b *testing.B) {
-	guarded, bare, _, kept := benchPair(b, 5000)
-	ctx := context.Background()
-	do := func(cs *mcp.ClientSession) func() {
-		return func() {
-			n := 0
-			for _, err := range cs.Tools(ctx, nil) {
-				if err != nil {
-					b.Fatal(err)
-				}
-				n++
-			}
-			if n != kept {
-				b.Fatalf("%d tools, want %d", n, kept)
-			}
-		}
-	}
-	ratio(b, do(guarded), do(bare))
 }

@@ -78,6 +78,8 @@ func limits(peers bool) []limit {
 		upTo("Swap/churn="+churn, "x-quiet", 2)
 		upTo("Swap/churn="+churn+"-2", "x-quiet", 2)
 	}
+	upTo("Guard/call", "decision-%", 1)
+	upTo("Guard/call-2", "decision-%", 1)
 	out = append(out, limit{bench: "Decide/unseen/rules=100000", unit: "ns/op", max: 10, than: "Decide/unseen/rules=100"})
 	if peers {
 		out = append(out, peerLimits()...)

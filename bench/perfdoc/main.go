@@ -40,6 +40,8 @@ func parts(count int, benchtime string, quick bool) []part {
 			"-benchtime", "2s", "-count", n, "-timeout", "60m"}},
 		{name: "scale", args: []string{"test", "./bench", "-run", "^$", "-bench", "^BenchmarkScale$", "-cpu", "1",
 			"-benchtime", "1x", "-count", "3", "-timeout", "120m", "-big"}},
+		{name: "guard", dir: "hub", env: []string{"GOWORK=off"}, args: []string{"test", ".", "-run", "^$", "-bench", "^BenchmarkGuard$",
+			"-cpu", "1,2", "-count", n, "-timeout", "60m", "-benchtime", benchtime}},
 		{name: "peers", dir: "bench/peers", env: []string{"GOWORK=off"}, args: []string{"test", "-run", "^$", "-bench", ".",
 			"-cpu", "1", "-timeout", "60m", "-benchtime", benchtime}},
 	}
@@ -55,7 +57,7 @@ func parts(count int, benchtime string, quick bool) []part {
 func main() {
 	count := flag.Int("count", 5, "how often each benchmark is run; the medians count")
 	benchtime := flag.String("benchtime", "1s", "how long each run of a benchmark takes; those of swap and scale have a time of their own")
-	only := flag.String("only", "", "comma-separated `parts` to run: bench, swap, scale, peers; none runs nothing")
+	only := flag.String("only", "", "comma-separated `parts` to run: bench, swap, scale, guard, peers; none runs nothing")
 	skipPeers := flag.Bool("skip-peers", false, "leave out the other engines")
 	check := flag.Bool("check", false, "exit 1 when a limit is missed")
 	quick := flag.Bool("quick", false, "run each benchmark once, and not the largest sizes")

@@ -80,7 +80,8 @@ func (p *page) verdicts(all []verdict) {
 	p.line("")
 	p.line("x-map is one look-up in a Go `map[struct{server, tool string}]` of the same keys, x-array an atomic load and an array")
 	p.line("by id, x-copy a copy of the pointers that are kept, x-all one server by all, x-quiet the readers' 99th percentile by that")
-	p.line("without a writer. A name that ends in -2 ran on two processors, all others on one.")
+	p.line("without a writer, decision-% the share of the engine's decision in a whole call over the bare SDK, in memory. A name that")
+	p.line("ends in -2 ran on two processors, all others on one.")
 	p.line("")
 	p.head("benchmark", "metric", "median", "limit", "")
 	for _, v := range all {
