@@ -1,0 +1,188 @@
+// What may be said of an error.
+//
+// A server's "no such file: /home/x/diary.txt" quotes an argument, a predicate's error does when its author thought it
+// helpful, and a panic's value is anything. The text of an error is therefore told only where its type, or the error
+// itself, promises that it names no values; of others it is the type. A chain is walked to its causes, so that what
+// somebody wrapped with the name of a server is still recognised.
+
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/upstream"
+)
+
+// plain are errors whose text is a constant.
+var plain = []error{
+	hub.ErrChanged, hub.ErrCannotAsk, hub.ErrCannotGoOn,
+	upstream.ErrDown, upstream.ErrChanged,
+	engine.ErrTargetMismatch, engine.ErrNotFound,
+	engine.ErrMissing, engine.ErrWrongType, engine.ErrAmbiguousKey, engine.ErrPathRefused,
+	engine.ErrNotJSON, engine.ErrTooDeep, engine.ErrTooLarge,
+	context.Canceled, context.DeadlineExceeded,
+	mcp.ErrConnectionClosed,
+	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+	fs.ErrNotExist, fs.ErrPermission, fs.ErrClosed, exec.ErrNotFound,
+}
+
+// maxCauses bounds what is said of an error that wraps many, or wraps without end.
+const maxCauses = 8
+
+// safeText returns what may be said of err: never a value that somebody sent.
+func safeText(err error) string {
+	left := maxCauses
+	var b strings.Builder
+	describe(&b, err, &left)
+	return b.String()
+}
+
+func describe(b *strings.Builder, err error, left *int) {
+	if *left <= 0 {
+		b.WriteString("…")
+		return
+	}
+	*left--
+	for _, p := range plain {
+		if same(err, p) {
+			b.WriteString(p.Error())
+			return
+		}
+	}
+	switch e := err.(type) {
+	case *engine.ConditionError, *engine.JSONError, *engine.ValueError, syscall.Errno:
+		b.WriteString(err.Error())
+		return
+	case *engine.PredicateError:
+		if e == nil {
+			break
+		}
+		b.WriteString("predicate " + e.Predicate + ": ")
+		describe(b, e.Err, left)
+		return
+	case *engine.PanicError:
+		b.WriteString("panic")
+		return
+	case *hub.PanicError:
+		if e == nil {
+			break
+		}
+		b.WriteString(e.Func + " panicked")
+		return
+	case *jsonrpc.Error:
+		if e == nil {
+			break
+		}
+		b.WriteString("JSON-RPC error " + strconv.FormatInt(e.Code, 10))
+		return
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		causes := e.Unwrap()
+		for i, cause := range causes {
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			describe(b, cause, left)
+			if *left <= 0 && i < len(causes)-1 {
+				b.WriteString("; …")
+				return
+			}
+		}
+		if len(causes) > 0 {
+			return
+		}
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			describe(b, cause, left)
+			return
+		}
+	}
+	fmt.Fprintf(b, "%T (its text is left out)", err)
+}
+
+// same is == for errors, of which some cannot be compared.
+func same(a, b error) (yes bool) {
+	defer func() { _ = recover() }()
+	return a == b
+}
+
+// code returns the code of a JSON-RPC error that somebody answered with.
+func code(err error) (int64, bool) {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) && e != nil {
+		return e.Code, true
+	}
+	return 0, false
+}
+
+// panicked reports whether some function panicked.
+func panicked(err error) bool {
+	var a *hub.PanicError
+	var b *engine.PanicError
+	return errors.As(err, &a) || errors.As(err, &b)
+}
+
+// failed reports whether an event tells of something that failed though it should not.
+func failed(e *hub.Event) bool {
+	if panicked(e.IdentifyErr) || panicked(e.Err) || e.Decided && panicked(e.Decision.Err) {
+		return true
+	}
+	if e.Err == nil || e.Result == hub.ResultMalformed {
+		return false
+	}
+	for _, usual := range []error{context.Canceled, hub.ErrChanged, hub.ErrCannotAsk, hub.ErrCannotGoOn, upstream.ErrChanged} {
+		if errors.Is(e.Err, usual) {
+			return false
+		}
+	}
+	if _, answered := code(e.Err); answered && (e.Result == hub.ResultRan || e.Result == hub.ResultPassed) {
+		return false
+	}
+	return true
+}
+
+// errorType is the error.type of what failed: a closed set and the codes of JSON-RPC, so that it can be a label.
+func errorType(err error) string {
+	if c, ok := code(err); ok {
+		return codeLabel(c)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, upstream.ErrDown):
+		return "server_down"
+	case errors.Is(err, upstream.ErrChanged), errors.Is(err, hub.ErrChanged):
+		return "changed"
+	case panicked(err):
+		return "panic"
+	default:
+		return other
+	}
+}
+
+// codeLabel is a JSON-RPC code as a label: a server may answer with any number, so only reserved ones are told apart.
+func codeLabel(c int64) string {
+	if -32768 <= c && c <= -32000 {
+		return strconv.FormatInt(c, 10)
+	}
+	return other
+}
+
+// other stands for what is not in a closed set, as OpenTelemetry has it.
+const other = "_OTHER"
