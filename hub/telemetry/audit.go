@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -62,8 +63,13 @@ func levelOf(e *hub.Event) slog.Level {
 	switch e.Result {
 	case hub.ResultPassed:
 		return slog.LevelDebug
-	case hub.ResultListed, hub.ResultRan, hub.ResultPending:
+	case hub.ResultListed, hub.ResultPending:
 		return slog.LevelInfo
+	case hub.ResultRan:
+		if _, answered := code(e.Err); e.Err == nil || answered || errors.Is(e.Err, context.Canceled) {
+			return slog.LevelInfo
+		}
+		return slog.LevelWarn // let through, and held up behind the guard
 	default:
 		return slog.LevelWarn
 	}
@@ -82,13 +88,13 @@ func (a *audit) add(ctx context.Context, r *slog.Record, e *hub.Event) {
 			attrs = append(attrs, slog.Bool(key, true))
 		}
 	}
-	err := func(key string, value error, whole bool) {
+	err := func(key string, value error, safe func(error) string) {
 		switch {
 		case value == nil:
-		case whole || a.o.Errors || a.o.Arguments:
+		case a.o.Errors || a.o.Arguments:
 			text(key, value.Error())
 		default:
-			text(key, safeText(value))
+			text(key, safe(value))
 		}
 	}
 
@@ -114,7 +120,7 @@ func (a *audit) add(ctx context.Context, r *slog.Record, e *hub.Event) {
 		some("rule", rule.ID)
 		some("rule_at", rule.Position.String())
 		yes("new", e.Decision.New)
-		err("predicate_error", e.Decision.Err, false)
+		err("predicate_error", e.Decision.Err, safeText)
 	}
 	some("args_digest", e.ArgsDigest)
 	if e.Asked {
@@ -127,8 +133,12 @@ func (a *audit) add(ctx context.Context, r *slog.Record, e *hub.Event) {
 		attrs = append(attrs, slog.Int("listed", e.Listed), slog.Int("total", e.Total))
 	}
 	yes("is_error", e.IsError)
-	err("error", e.Err, e.Result == hub.ResultMalformed) // those of ParseArguments name no values
-	err("identify_error", e.IdentifyErr, false)
+	if e.Result == hub.ResultMalformed {
+		err("error", e.Err, malformedText)
+	} else {
+		err("error", e.Err, safeText)
+	}
+	err("identify_error", e.IdentifyErr, safeText)
 	attrs = append(attrs, millis("duration_ms", e.Duration))
 	if e.Backend != 0 {
 		attrs = append(attrs, millis("backend_ms", e.Backend))

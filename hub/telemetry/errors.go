@@ -33,6 +33,7 @@ var plain = []error{
 	engine.ErrTargetMismatch, engine.ErrNotFound,
 	engine.ErrMissing, engine.ErrWrongType, engine.ErrAmbiguousKey, engine.ErrPathRefused,
 	engine.ErrNotJSON, engine.ErrTooDeep, engine.ErrTooLarge,
+	engine.ErrSyntax, engine.ErrNoValue, engine.ErrTrailingData, engine.ErrDuplicateKey, engine.ErrInexactNumber,
 	context.Canceled, context.DeadlineExceeded,
 	mcp.ErrConnectionClosed,
 	io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
@@ -50,6 +51,15 @@ func safeText(err error) string {
 	return b.String()
 }
 
+// malformedText is safeText for an error of hub.ParseArguments, which is constant where it is not about JSON.
+func malformedText(err error) string {
+	var e *engine.JSONError
+	if errors.As(err, &e) {
+		return safeText(err)
+	}
+	return err.Error()
+}
+
 func describe(b *strings.Builder, err error, left *int) {
 	if *left <= 0 {
 		b.WriteString("…")
@@ -63,8 +73,21 @@ func describe(b *strings.Builder, err error, left *int) {
 		}
 	}
 	switch e := err.(type) {
-	case *engine.ConditionError, *engine.JSONError, *engine.ValueError, syscall.Errno:
+	case *engine.ConditionError, *engine.ValueError, syscall.Errno:
 		b.WriteString(err.Error())
+		return
+	case *engine.JSONError: // its text has the number that it refuses
+		if e == nil {
+			break
+		}
+		b.WriteString("byte " + strconv.FormatInt(e.Offset, 10) + ": ")
+		for _, p := range plain {
+			if errors.Is(e.Err, p) {
+				b.WriteString(p.Error())
+				return
+			}
+		}
+		describe(b, e.Err, left)
 		return
 	case *engine.PredicateError:
 		if e == nil {
@@ -122,6 +145,9 @@ func same(a, b error) (yes bool) {
 
 // code returns the code of a JSON-RPC error that somebody answered with.
 func code(err error) (int64, bool) {
+	if err == nil {
+		return 0, false
+	}
 	var e *jsonrpc.Error
 	if errors.As(err, &e) && e != nil {
 		return e.Code, true
@@ -131,6 +157,9 @@ func code(err error) (int64, bool) {
 
 // panicked reports whether some function panicked.
 func panicked(err error) bool {
+	if err == nil {
+		return false
+	}
 	var a *hub.PanicError
 	var b *engine.PanicError
 	return errors.As(err, &a) || errors.As(err, &b)

@@ -51,8 +51,8 @@ func (m *Metrics) labelsOf(e *hub.Event) labels {
 		}
 		l.view = attribute.String("penstock.view", view)
 	}
-	if !known(e) || e.Result == hub.ResultHidden {
-		return l
+	if !known(e) || e.Result == hub.ResultHidden || e.Kind == engine.Resources && m.o.Servers == nil {
+		return l // of a resource it is an embedder's function that says which server a URI names
 	}
 	server, ok := m.server(e.Target.Server)
 	l.server = attribute.String("penstock.server", server)

@@ -56,7 +56,7 @@ type MetricsOptions struct {
 //	penstock.kind      tools, resources or prompts
 //	penstock.view      where MetricsOptions.Views knows it, and _OTHER where not
 //	penstock.server    where the target is known, the request was not hidden, and it is a server of MetricsOptions.Servers;
-//	                   without that option it is one of the first 1,000 names that came up
+//	                   without that option the server of a tool or a prompt, for the first 1,000 that come up
 //	gen_ai.tool.name   where MetricsOptions.Tools is set and penstock.server is
 //
 // Names beyond a bound are _OTHER. Principals, URIs, arguments and exposed names are no labels.

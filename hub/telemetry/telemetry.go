@@ -56,7 +56,7 @@
 //	span_id          string  the same
 //
 // The level is info for what was let through, listed, or asked about; warn for what was denied, refused, hidden,
-// malformed or of an unknown method, and for callers that could not be identified; error where something failed that
+// malformed, of an unknown method, or changed behind the guard, and for callers that could not be identified; error where something failed that
 // should not: a panic, a decision or a list that could not be made, an approver that returned an error, a server that
 // could not be reached; and debug for methods that touch nothing, such as ping. A server that answers with an error has
 // answered: that is info, as is a request that its caller gave up.

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
@@ -183,7 +184,7 @@ func (s *span) finish(method string, in mcp.Request, res mcp.Result, err error) 
 	}
 	if err != nil {
 		if c, ok := code(err); ok {
-			s.SetAttributes(attribute.String("rpc.response.status_code", codeLabel(c)))
+			s.SetAttributes(attribute.String("rpc.response.status_code", strconv.FormatInt(c, 10)))
 		}
 		if !s.answer && !s.failed {
 			s.fail(errorType(err), safeText(err))
