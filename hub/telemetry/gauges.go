@@ -52,7 +52,7 @@ func (m *Metrics) gauges(meter metric.Meter) error {
 		in := map[upstream.State]int64{}
 		for _, s := range list {
 			in[s.State]++
-			label := with(attribute.String("penstock.server", s.Server))
+			label := with(attribute.String("penstock.server", field(s.Server)))
 			o.ObserveInt64(up, one(s.State == upstream.Up), label)
 			o.ObserveInt64(tools, int64(s.Tools), label)
 			o.ObserveInt64(prompts, int64(s.Prompts), label)

@@ -2,7 +2,8 @@
 //
 // Every set of labels that ever was is kept by the SDK and sent by every exporter, for as long as the process lives. A
 // label that callers can choose is a way to fill memory here and in whatever stores the metrics. So each label is from a
-// closed set, or from the configuration, or from a set with a bound.
+// closed set, or from the configuration, or from a set with a bound. And each is text: one label that is not UTF-8 makes
+// an exporter drop every point of its instrument.
 
 package telemetry
 
@@ -29,7 +30,7 @@ type labels struct {
 func (m *Metrics) labelsOf(e *hub.Event) labels {
 	l := labels{
 		method: attribute.String("mcp.method.name", methodLabel(e)),
-		result: attribute.String("penstock.result", string(e.Result)),
+		result: attribute.String("penstock.result", field(string(e.Result))),
 	}
 	switch {
 	case failed(e) && e.Err != nil:
@@ -45,8 +46,8 @@ func (m *Metrics) labelsOf(e *hub.Event) labels {
 		l.kind = attribute.String("penstock.kind", e.Kind.String())
 	}
 	if m.o.Views != nil && e.Result != hub.ResultPassed && e.Result != hub.ResultMethod {
-		view := e.Caller.View
-		if e.IdentifyErr != nil || !m.o.Views(view) {
+		view := field(e.Caller.View)
+		if e.IdentifyErr != nil || !m.o.Views(e.Caller.View) {
 			view = other
 		}
 		l.view = attribute.String("penstock.view", view)
@@ -71,7 +72,7 @@ func methodLabel(e *hub.Event) string {
 	if e.Result == hub.ResultMethod {
 		return other
 	}
-	return e.Method
+	return field(e.Method)
 }
 
 // server returns the label of a server, and whether it is its name.
@@ -80,10 +81,10 @@ func (m *Metrics) server(name string) (string, bool) {
 		if !m.servers.add(engine.Target{Server: name}) {
 			return other, false
 		}
-		return name, true
+		return field(name), true
 	}
 	if m.servers.has(name) || m.servers.stale() && m.refresh() && m.servers.has(name) {
-		return name, true
+		return field(name), true
 	}
 	return other, false
 }

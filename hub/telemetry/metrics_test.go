@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
@@ -214,6 +215,21 @@ func TestManyTools(t *testing.T) {
 	}
 	if points > maxTools+2 {
 		t.Errorf("%d points", points)
+	}
+}
+
+// One label that is not text would hide its whole instrument from Prometheus.
+func TestLabelsAreText(t *testing.T) {
+	bad := "\xff\n"
+	status := []upstream.Status{{Server: bad, State: upstream.Up}}
+	m, r := measured(t, MetricsOptions{Tools: true, Views: func(string) bool { return true }, Servers: func() []upstream.Status { return status }})
+	m.Observe(t.Context(), hub.Event{
+		Method: bad, Result: hub.ResultRan, Caller: hub.Caller{View: bad}, Target: engine.Target{Server: bad, Name: bad},
+		Backend: 1, Asked: true, Err: errors.New(bad),
+	})
+	got := keysOf(read(t, r))
+	if !utf8.ValidString(got) || strings.Count(got, `"\\xff\\n"`) < 8 {
+		t.Error(got)
 	}
 }
 
