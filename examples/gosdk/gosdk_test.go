@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -249,4 +250,22 @@ func TestReloadTakesAllOrNothing(t *testing.T) {
 	require.NoError(t, os.WriteFile(w.policy, []byte("version: 1\npolicy: {allow: [\"desk/burn_note\"]}\n"), 0o600))
 	reload(w.engine, w.policy, w.log)
 	require.False(t, denied())
+}
+
+func TestTheProgramServesAndStops(t *testing.T) {
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		return l
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	l, done := listen(), make(chan error, 1)
+	go func() { done <- run(ctx, l, "policy.yaml") }()
+	res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	stop()
+	require.NoError(t, <-done)
+	require.Error(t, run(t.Context(), listen(), "nothing.yaml"))
 }

@@ -32,13 +32,19 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *address, *policy); err != nil {
+	listener, err := net.Listen("tcp", *address)
+	if err == nil {
+		err = run(ctx, listener, *policy)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gosdk:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address, policy string) error {
+// run serves until ctx ends, and closes the listener.
+func run(ctx context.Context, listener net.Listener, policy string) error {
+	defer listener.Close()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	server, e, err := guarded(policy, newTerminal(os.Stdin, os.Stdout), log)
 	if err != nil {
@@ -46,6 +52,7 @@ func run(ctx context.Context, address, policy string) error {
 	}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	go func() {
 		for range hangup {
 			reload(e, policy, log)
@@ -55,10 +62,6 @@ func run(ctx context.Context, address, policy string) error {
 	callers := callers{}
 	fmt.Printf("reader: Authorization: Bearer %s\n", callers.add("reader"))
 	fmt.Printf("writer: Authorization: Bearer %s\n", callers.add("writer", "write"))
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
 	s := &http.Server{Handler: handler(server, callers), ReadHeaderTimeout: 10 * time.Second}
 	stopped := context.AfterFunc(ctx, func() { s.Close() })
 	defer stopped()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -281,4 +282,22 @@ func TestAClientOfTheGoSDK(t *testing.T) {
 	require.True(t, res.IsError)
 	_, err = cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_file"})
 	require.ErrorContains(t, err, "unknown tool")
+}
+
+func TestTheProgramServesAndStops(t *testing.T) {
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		return l
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	l, done := listen(), make(chan error, 1)
+	go func() { done <- run(ctx, l, "http://127.0.0.1:1", "policies") }()
+	res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	stop()
+	require.NoError(t, <-done)
+	require.Error(t, run(t.Context(), listen(), "http://127.0.0.1:1", "nothing"))
 }

@@ -34,13 +34,19 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *address, *url, *policies); err != nil {
+	listener, err := net.Listen("tcp", *address)
+	if err == nil {
+		err = run(ctx, listener, *url, *policies)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "httpgate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address, url, policies string) error {
+// run serves until ctx ends, and closes the listener.
+func run(ctx context.Context, listener net.Listener, url, policies string) error {
+	defer listener.Close()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	views, names, err := readViews(policies)
 	if err != nil {
@@ -59,10 +65,6 @@ func run(ctx context.Context, address, url, policies string) error {
 	}
 	go keep(ctx, s, e, log)
 
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
 	// Web pages of other origins are kept out, even if they get hold of a token.
 	h := &http.Server{Handler: http.NewCrossOriginProtection().Handler(g), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	stopped := context.AfterFunc(ctx, func() { h.Close() })

@@ -31,13 +31,19 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *address, *policy); err != nil {
+	listener, err := net.Listen("tcp", *address)
+	if err == nil {
+		err = run(ctx, listener, *policy)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcpgo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address, policy string) error {
+// run serves until ctx ends, and closes the listener.
+func run(ctx context.Context, listener net.Listener, policy string) error {
+	defer listener.Close()
 	s, err := newServer(policy)
 	if err != nil {
 		return err
@@ -45,10 +51,7 @@ func run(ctx context.Context, address, policy string) error {
 	users := users{}
 	fmt.Printf("reader: Authorization: Bearer %s\n", users.add("reader"))
 	fmt.Printf("writer: Authorization: Bearer %s\n", users.add("writer"))
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
+
 	h := &http.Server{Handler: handler(s, users), ReadHeaderTimeout: 10 * time.Second}
 	stopped := context.AfterFunc(ctx, func() { h.Close() })
 	defer stopped()

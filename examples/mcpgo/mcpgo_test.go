@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -182,4 +183,22 @@ func TestWhatNothingJudgesIsRefused(t *testing.T) {
 	require.Contains(t, send(t, s, t.Context(), `[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`), `"error"`) // a batch
 	require.Contains(t, send(t, s, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"ping","Method":"completion/complete"}`), "is not offered here")
 	require.Error(t, (&guard{}).gate(t.Context(), 1, "text"))
+}
+
+func TestTheProgramServesAndStops(t *testing.T) {
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		return l
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	l, done := listen(), make(chan error, 1)
+	go func() { done <- run(ctx, l, "policy.yaml") }()
+	res, err := http.Post("http://"+l.Addr().String(), "application/json", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	stop()
+	require.NoError(t, <-done)
+	require.Error(t, run(t.Context(), listen(), "nothing.yaml"))
 }
