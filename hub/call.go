@@ -19,6 +19,7 @@ type judgement struct {
 	err         error // why there is none
 	tool        *engine.Tool
 	fingerprint engine.Fingerprint
+	remembered  engine.Decision // of an ask: what it would be if the baseline had the tool as it is
 }
 
 // same reports whether a human who was asked about j has answered k.
@@ -51,12 +52,13 @@ func (r *request) callTool(in *mcp.CallToolRequest) (mcp.Result, error) {
 		r.e.Result, r.e.Err = ResultMalformed, err
 		return nil, malformed(err)
 	}
-	r.e.ArgsDigest = args.Digest()
+	r.arguments(args)
 
-	j, res := r.settle(&ApprovalRequest{
+	a := &ApprovalRequest{
 		Kind: engine.Tools, Target: t, Exposed: name, Args: args.JSON,
 		Responses: in.Params.InputResponses, State: in.Params.RequestState,
-	}, func() judgement { return r.judgeTool(t, args) })
+	}
+	j, res := r.settle(a, func() judgement { return r.judgeTool(t, args) })
 	switch res {
 	case ResultHidden:
 		return hidden()
@@ -70,19 +72,25 @@ func (r *request) callTool(in *mcp.CallToolRequest) (mcp.Result, error) {
 
 	p := *in.Params
 	p.Arguments = json.RawMessage(args.JSON)
-	if r.e.Asked { // what came back is the approver's, not the tool's
-		p.InputResponses, p.RequestState = nil, ""
-	}
+	p.InputResponses, p.RequestState = r.input(p.InputResponses, p.RequestState)
 	out, err := r.forward(&mcp.CallToolRequest{Session: in.Session, Params: &p, Extra: in.Extra}, r.judged(j, args.JSON))
 	if c, ok := out.(*mcp.CallToolResult); ok && c != nil {
-		if c.InputRequests != nil && j.decision.Action == engine.Ask {
-			r.e.Err = ErrCannotGoOn
-			c = failed(in.Session, goOnText)
-			out = c
+		own := *c
+		if own.InputRequests != nil && !r.suspend(a, j, &own.RequestState) {
+			own = *failed(in.Session, goOnText)
 		}
-		r.e.IsError = c.IsError
+		r.e.IsError = own.IsError
+		out = &own
 	}
 	return out, err
+}
+
+// arguments tells the Observer of the arguments.
+func (r *request) arguments(args Arguments) {
+	r.e.ArgsDigest = args.Digest()
+	if r.g.o.Arguments {
+		r.e.Arguments = args.JSON
+	}
 }
 
 // judgeTool judges a tool call by the request's snapshot.
@@ -98,7 +106,24 @@ func (r *request) judgeTool(t engine.Target, args Arguments) judgement {
 	if err != nil {
 		d = engine.Decision{}
 	}
-	return judgement{found: true, decided: err == nil, decision: d, err: err, tool: tool, fingerprint: fingerprint(tool)}
+	j := judgement{found: true, decided: err == nil, decision: d, err: err, tool: tool, fingerprint: fingerprint(tool)}
+	if d.Action == engine.Ask && j.fingerprint != "" {
+		j.remembered = r.remembered(tool, j.fingerprint, args)
+	}
+	return j
+}
+
+// remembered judges a tool call as if the tool had been approved as it is. Whatever fails is a deny.
+func (r *request) remembered(tool *engine.Tool, f engine.Fingerprint, args Arguments) engine.Decision {
+	t := tool.Target()
+	er := r.er
+	// No rule can see more of a baseline than what it has of the tool itself.
+	er.Approved = engine.NewBaseline(map[engine.Target]engine.Fingerprint{t: f})
+	d, err := r.view.Decide(r.ctx, &engine.Call{Server: t.Server, Name: t.Name, Args: args.Values}, &er)
+	if err != nil {
+		return engine.Decision{}
+	}
+	return d
 }
 
 // settle judges a call and, where the decision is to ask, asks and judges again. The call may run if it returns
@@ -122,15 +147,19 @@ func (r *request) decide(a *ApprovalRequest, judge func() judgement) (judgement,
 	default:
 		return j, ResultDenied
 	}
-	if r.g.o.Approver == nil {
-		return j, ResultDenied
+	if !r.canAsk {
+		return j, ResultDenied // the engine asks nobody then
 	}
 
 	a.Caller, a.Generation, a.Decision = r.caller, r.e.Generation, j.decision
-	a.Tool, a.Fingerprint = j.tool, j.fingerprint
-	a.Session, a.Request = r.session(), r.in
+	a.Tool, a.Fingerprint, a.Baseline = j.tool, j.fingerprint, r.baseline
+	a.Remembered = j.remembered
+	a.Session, a.Request = r.ss, r.in
 	if f := r.g.o.ApprovedDefinition; f != nil && a.Kind == engine.Tools {
 		a.ApprovedDefinition = f(a.Target)
+	}
+	if r.resume(a) {
+		return j, ResultRan
 	}
 	start := time.Now()
 	approval, err := r.g.approve(r.ctx, a)
@@ -146,6 +175,9 @@ func (r *request) decide(a *ApprovalRequest, judge func() judgement) (judgement,
 		return j, ResultRefused
 	}
 	r.e.Approval = approval
+	if approval.Err != nil {
+		r.e.Err = approval.Err
+	}
 	switch approval.Verdict {
 	case Approved:
 	case Pending:
@@ -215,10 +247,11 @@ func (r *request) readResource(in *mcp.ReadResourceRequest) (mcp.Result, error) 
 	if !ok {
 		return nil, unknownResource(uri)
 	}
-	j, res := r.settle(&ApprovalRequest{
+	a := &ApprovalRequest{
 		Kind: engine.Resources, Target: t, Exposed: uri,
 		Responses: in.Params.InputResponses, State: in.Params.RequestState,
-	}, func() judgement { return r.judgeResource(t) })
+	}
+	j, res := r.settle(a, func() judgement { return r.judgeResource(t) })
 	switch res {
 	case ResultHidden, ResultDenied:
 		r.e.Result = ResultHidden
@@ -229,13 +262,14 @@ func (r *request) readResource(in *mcp.ReadResourceRequest) (mcp.Result, error) 
 		return pending(engine.Resources, r.e.Approval), nil
 	}
 	p := *in.Params
-	if r.e.Asked {
-		p.InputResponses, p.RequestState = nil, ""
-	}
+	p.InputResponses, p.RequestState = r.input(p.InputResponses, p.RequestState)
 	out, err := r.forward(&mcp.ReadResourceRequest{Session: in.Session, Params: &p, Extra: in.Extra}, r.judged(j, nil))
 	if c, ok := out.(*mcp.ReadResourceResult); ok && c != nil {
 		private := *c
 		private.CacheScope = scopePrivate
+		if private.InputRequests != nil && !r.suspend(a, j, &private.RequestState) {
+			return nil, notAllowed(goOnText)
+		}
 		out = &private
 	}
 	return out, err
@@ -268,11 +302,12 @@ func (r *request) getPrompt(in *mcp.GetPromptRequest) (mcp.Result, error) {
 	for k, v := range args.Values {
 		sent[k], _ = v.(string) // they were strings a moment ago
 	}
-	r.e.ArgsDigest = args.Digest()
-	j, res := r.settle(&ApprovalRequest{
+	r.arguments(args)
+	a := &ApprovalRequest{
 		Kind: engine.Prompts, Target: t, Exposed: name, Args: args.JSON,
 		Responses: in.Params.InputResponses, State: in.Params.RequestState,
-	}, func() judgement { return r.judgePrompt(t) })
+	}
+	j, res := r.settle(a, func() judgement { return r.judgePrompt(t) })
 	switch res {
 	case ResultHidden, ResultDenied:
 		r.e.Result = ResultHidden
@@ -284,10 +319,16 @@ func (r *request) getPrompt(in *mcp.GetPromptRequest) (mcp.Result, error) {
 	}
 	p := *in.Params
 	p.Arguments = sent
-	if r.e.Asked {
-		p.InputResponses, p.RequestState = nil, ""
+	p.InputResponses, p.RequestState = r.input(p.InputResponses, p.RequestState)
+	out, err := r.forward(&mcp.GetPromptRequest{Session: in.Session, Params: &p, Extra: in.Extra}, r.judged(j, args.JSON))
+	if c, ok := out.(*mcp.GetPromptResult); ok && c != nil {
+		own := *c
+		if own.InputRequests != nil && !r.suspend(a, j, &own.RequestState) {
+			return nil, notAllowed(goOnText)
+		}
+		out = &own
 	}
-	return r.forward(&mcp.GetPromptRequest{Session: in.Session, Params: &p, Extra: in.Extra}, r.judged(j, args.JSON))
+	return out, err
 }
 
 // resource finds what a URI refers to; where it is nothing, the request is over.

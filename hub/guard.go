@@ -103,8 +103,8 @@ func (g *Guard) Middleware() mcp.Middleware {
 			}
 			r := &request{g: g, ctx: ctx, in: in, next: next, start: time.Now()}
 			r.e.Method, r.e.Time = method, r.start
-			if ss := r.session(); ss != nil {
-				r.e.Session = ss.ID()
+			if r.ss, _ = in.GetSession().(*mcp.ServerSession); r.ss != nil {
+				r.e.Session = r.ss.ID()
 			}
 			res, err := r.handle()
 			r.e.Duration = time.Since(r.start)
@@ -118,14 +118,17 @@ func (g *Guard) Middleware() mcp.Middleware {
 type request struct {
 	g     *Guard
 	ctx   context.Context
-	in    mcp.Request
+	in    mcp.Request        // nil where a notification is judged
+	ss    *mcp.ServerSession // may be nil
 	next  mcp.MethodHandler
 	start time.Time
 
 	caller   Caller
+	canAsk   bool // whether there is an approver for this caller and session: one answer for the whole request
 	er       engine.Request
 	view     *engine.ViewSnapshot // nil for a caller that could not be identified: sees nothing
 	baseline *engine.Baseline     // of the same snapshot
+	state    string               // the server's own, where the call was resumed
 	e        Event
 }
 
@@ -145,8 +148,18 @@ func (r *request) handle() (mcp.Result, error) {
 		r.caller = Caller{}
 	}
 	r.e.Caller = r.caller
+	r.ask()
 	r.load()
 	return f(r)
+}
+
+// ask finds out whether the caller can be asked, in this session.
+func (r *request) ask() {
+	var err error
+	r.canAsk, err = r.g.canAsk(r.ctx, r.caller, r.ss)
+	if err != nil {
+		r.e.Err = err
+	}
 }
 
 // load takes the snapshot that the request is judged by.
@@ -158,7 +171,7 @@ func (r *request) load() {
 		r.view = s.View(r.caller.View)
 	}
 	r.er = engine.Request{
-		HasApprover: r.g.o.Approver != nil,
+		HasApprover: r.canAsk,
 		Taint:       r.caller.Taint,
 		Attributes:  r.caller.Attributes,
 	}
@@ -177,11 +190,6 @@ func (r *request) forward(in mcp.Request, j *Judged) (mcp.Result, error) {
 		r.e.Err = err
 	}
 	return res, err
-}
-
-func (r *request) session() *mcp.ServerSession {
-	ss, _ := r.in.GetSession().(*mcp.ServerSession)
-	return ss
 }
 
 // tool returns a tool that the caller sees.

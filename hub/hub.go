@@ -75,6 +75,13 @@ type ApprovalRequest struct {
 	// ApprovedDefinition is the definition the tool was approved with, where the embedder keeps it.
 	ApprovedDefinition json.RawMessage
 
+	// Baseline is the one the call was judged by; nil is empty.
+	Baseline *engine.Baseline
+
+	// Remembered is what the decision would be if the baseline held the tool as it is now: an allow where approving the
+	// tool for good would make a difference. It is a deny where the tool has no fingerprint, and for other kinds.
+	Remembered engine.Decision
+
 	Session *mcp.ServerSession
 	Request mcp.Request // the call as it came in: nothing in it has been judged but Args
 
@@ -116,6 +123,9 @@ type Approval struct {
 	// By names who decided, where that is known; for the Observer.
 	By string
 
+	// Err is what went wrong although there is a verdict, or why it is Refused; for the Observer.
+	Err error
+
 	// Message goes to the model when the verdict is Refused, in place of the standard sentence.
 	Message string
 
@@ -130,8 +140,32 @@ type Approval struct {
 // Approve may block as long as ctx lives. A panic counts as an error. After an approval the guard judges the call again
 // by the snapshot of that moment, so that what was allowed while a human thought is not run where it has been denied
 // or has become another tool since. It must be safe for concurrent use.
+//
+// An Approver may also be an [Asker] and a [Continuer].
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Approval, error)
+}
+
+// Asker is an [Approver] that cannot ask everybody, such as one that asks through the caller's own client.
+//
+// CanAsk is called once for every request that is judged, and before a session is told that a list changed. No, and a
+// panic, mean that the request has no approver: the engine then denies where it would ask, and resources and prompts
+// it would ask about are not there. The answer must depend on the caller and the session alone, or what is listed and
+// what can be called are not the same. It must be safe for concurrent use and must not block; the session may be nil.
+type Asker interface {
+	CanAsk(ctx context.Context, c Caller, ss *mcp.ServerSession) bool
+}
+
+// Continuer is an [Approver] that lets an approved call go on when its server answers by asking for input: the answer to
+// that comes as another call, which nobody has approved. Without it such a call ends with [ErrCannotGoOn].
+type Continuer interface {
+	// Suspend returns a state for the caller in place of the server's: one that stands for the approval of r and holds
+	// the server's state.
+	Suspend(ctx context.Context, r *ApprovalRequest, state string) (string, error)
+
+	// Resume reports whether r, as it is judged now, is the approved call going on, by r.State, and returns the server's
+	// state. It must say yes once at most for every state. A panic is a no.
+	Resume(ctx context.Context, r *ApprovalRequest) (state string, ok bool)
 }
 
 // Result says how a request ended, for an Event.
@@ -150,7 +184,7 @@ const (
 	ResultMethod    Result = "method"    // a method the guard does not know
 )
 
-// Event is one request, for audit and metrics. It holds no argument values.
+// Event is one request, for audit and metrics. It holds no argument values unless [GuardOptions].Arguments asks for them.
 type Event struct {
 	Time        time.Time
 	Duration    time.Duration // of all of it
@@ -171,8 +205,10 @@ type Event struct {
 	Decided  bool
 	Decision engine.Decision
 
-	ArgsDigest string // "sha256:" and hex of the canonical arguments; "" where there are none
-	Asked      bool   // an Approver was asked
+	ArgsDigest string          // "sha256:" and hex of the canonical arguments; "" where there are none
+	Arguments  json.RawMessage // those, where they are asked for; must not be changed
+	Asked      bool            // an Approver was asked
+	Resumed    bool            // it went on by an earlier approval
 	Approval   Approval
 	IsError    bool  // the tool ran and said that it failed
 	Err        error // what the caller was not told, or the handler's error
@@ -226,6 +262,9 @@ type GuardOptions struct {
 
 	// Observer hears of every request. Nil: nobody does.
 	Observer Observer
+
+	// Arguments puts the arguments of calls into the events: they may hold anything, secrets too.
+	Arguments bool
 
 	// OnlyApproved hides every tool that is not in the baseline as it is now, from lists and calls: the description of
 	// a tool reaches the model long before a pin guards the call.

@@ -61,6 +61,19 @@ func (g *Guard) approve(ctx context.Context, r *ApprovalRequest) (a Approval, er
 	return g.o.Approver.Approve(ctx, r)
 }
 
+// canAsk reports whether there is an approver for a caller in a session.
+func (g *Guard) canAsk(ctx context.Context, c Caller, ss *mcp.ServerSession) (can bool, err error) {
+	if g.o.Approver == nil {
+		return false, nil
+	}
+	a, ok := g.o.Approver.(Asker)
+	if !ok {
+		return true, nil
+	}
+	defer caught("Approver.CanAsk", &err)
+	return a.CanAsk(ctx, c, ss), nil
+}
+
 func (g *Guard) observe(ctx context.Context, e Event) {
 	if g.o.Observer == nil {
 		return

@@ -67,7 +67,7 @@ func (w *watches) forget(key weak.Pointer[mcp.ServerSession]) {
 // there is one. The digest counts if the list begins at the first page or there is none yet: a session that turns the
 // pages still has the first one as it was.
 func (w *watches) listing(r *request, mark string, first bool) (done func(digest uint64, known bool)) {
-	s := w.of(r.session(), true)
+	s := w.of(r.ss, true)
 	if s == nil || r.e.IdentifyErr != nil {
 		return func(uint64, bool) {}
 	}
@@ -92,7 +92,7 @@ func (w *watches) listing(r *request, mark string, first bool) (done func(digest
 
 // subscribing notes who subscribes in a session, before the first update can come.
 func (w *watches) subscribing(r *request) (over func()) {
-	s := w.of(r.session(), true)
+	s := w.of(r.ss, true)
 	if s == nil || r.e.IdentifyErr != nil {
 		return func() {}
 	}
@@ -207,8 +207,9 @@ func (g *Guard) listChanged(ctx context.Context, ss *mcp.ServerSession, mark str
 		defer s.mu.Unlock()
 		return l.pending > 0 // the list on its way may be older than the change
 	}
-	r := &request{g: g, ctx: ctx, next: l.next, caller: l.caller}
+	r := &request{g: g, ctx: ctx, ss: ss, next: l.next, caller: l.caller}
 	s.mu.Unlock()
+	r.ask()
 	r.load()
 	digest, ok := r.digestOf(mark, ss)
 	s.mu.Lock()
@@ -233,7 +234,8 @@ func (g *Guard) mayUpdate(ctx context.Context, ss *mcp.ServerSession, uri string
 	if subscribed == 0 {
 		return false
 	}
-	r := &request{g: g, ctx: ctx, caller: caller}
+	r := &request{g: g, ctx: ctx, ss: ss, caller: caller}
+	r.ask()
 	r.load()
 	return r.seesResource(g.o.Resources, uri)
 }
