@@ -70,7 +70,7 @@ func TestThePageLinksToWhatIsThere(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	links := regexp.MustCompile(`\]\((\.?[a-z./]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1)
-	require.Greater(t, len(links), 10)
+	require.Greater(t, len(links), 5)
 	for _, m := range links {
 		_, err := os.Stat(filepath.Join(filepath.Dir(page), m[1]))
 		require.NoError(t, err)

@@ -125,6 +125,11 @@ func (g *guard) middleware(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 
 const denied = "This call is not allowed here, and trying it again will not change that."
 
+// refusal is an error that a model reads.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // judge returns the parameters to run a call with, or an error for the model.
 func (g *guard) judge(ctx context.Context, p mcp.CallToolParams) (mcp.CallToolParams, error) {
 	p, values, err := decode(p)
@@ -137,9 +142,9 @@ func (g *guard) judge(ctx context.Context, p mcp.CallToolParams) (mcp.CallToolPa
 	case err == nil && d.Action == engine.Allow:
 		return p, nil
 	case d.Rule().Message != "":
-		return p, errors.New(denied + " " + d.Rule().Message)
+		return p, refusal(denied + " " + d.Rule().Message)
 	default:
-		return p, errors.New(denied)
+		return p, refusal(denied)
 	}
 }
 
