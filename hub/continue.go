@@ -45,12 +45,9 @@ func (r *request) suspend(a *ApprovalRequest, j judgement, state *string) bool {
 	if j.decision.Action != engine.Ask {
 		return true
 	}
-	own, err := "", ErrCannotGoOn
-	if modern(r.ss) {
-		own, err = r.g.suspend(r.ctx, a, *state)
-	}
-	if err != nil {
-		r.e.Err = err
+	own, err := r.g.suspend(r.ctx, a, *state)
+	if err != nil || own == "" || !modern(r.ss) {
+		r.e.Err = errors.Join(ErrCannotGoOn, err)
 		return false
 	}
 	*state = own
@@ -70,18 +67,12 @@ func (g *Guard) resume(ctx context.Context, a *ApprovalRequest) (state string, o
 	return c.Resume(ctx, a)
 }
 
+// suspend returns "" where the approver has no way to let a call go on.
 func (g *Guard) suspend(ctx context.Context, a *ApprovalRequest, state string) (own string, err error) {
 	c, can := g.o.Approver.(Continuer)
 	if !can {
-		return "", ErrCannotGoOn
+		return "", nil
 	}
 	defer caught("Approver.Suspend", &err)
-	own, err = c.Suspend(ctx, a, state)
-	if err == nil && own == "" {
-		err = errors.New("the approver has no state")
-	}
-	if err != nil {
-		err = errors.Join(ErrCannotGoOn, err)
-	}
-	return own, err
+	return c.Suspend(ctx, a, state)
 }

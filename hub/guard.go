@@ -155,6 +155,9 @@ func (r *request) handle() (mcp.Result, error) {
 
 // ask finds out whether the caller can be asked, in this session.
 func (r *request) ask() {
+	if r.e.IdentifyErr != nil {
+		return
+	}
 	var err error
 	r.canAsk, err = r.g.canAsk(r.ctx, r.caller, r.ss)
 	if err != nil {

@@ -160,7 +160,7 @@ type Asker interface {
 // that comes as another call, which nobody has approved. Without it such a call ends with [ErrCannotGoOn].
 type Continuer interface {
 	// Suspend returns a state for the caller in place of the server's: one that stands for the approval of r and holds
-	// the server's state.
+	// the server's state. An error and "" mean that the call ends.
 	Suspend(ctx context.Context, r *ApprovalRequest, state string) (string, error)
 
 	// Resume reports whether r, as it is judged now, is the approved call going on, by r.State, and returns the server's

@@ -197,7 +197,7 @@ func (e *Elicitor) byAnswer(ctx context.Context, r *hub.ApprovalRequest, q *ques
 		return e.pending(r, q, now)
 	}
 	e.open.answered(r.Caller, s.nonce)
-	if err := e.used.use(s, now); err != nil {
+	if err := e.used.use(r.Caller, s, now); err != nil {
 		return refused(err, "")
 	}
 	return e.answered(ctx, r, q, answer)
@@ -265,7 +265,7 @@ func (e *Elicitor) Resume(_ context.Context, r *hub.ApprovalRequest) (string, bo
 	}
 	now := e.o.Now()
 	s, ok := e.signer.open(markContinue, r.State, bindingOf(r))
-	if !ok || !now.Before(s.expiry) || e.used.use(s, now) != nil {
+	if !ok || !now.Before(s.expiry) || e.used.use(r.Caller, s, now) != nil {
 		return "", false
 	}
 	return s.inner, true

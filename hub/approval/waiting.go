@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// maxUsed bounds the states that are remembered as used: some 5 MB, and 200 answers a second for five minutes.
-	maxUsed = 1 << 16
+	// maxUsed bounds the states that are remembered as used: some 10 MB, and 200 answers a second for five minutes.
+	// maxUsedEach is one principal's share: nobody else is kept from answering by a client that answers by itself.
+	maxUsed     = 1 << 16
+	maxUsedEach = 1 << 12
 	// maxAsking bounds the principals that have open questions.
 	maxAsking = 1 << 14
 )
@@ -26,31 +28,43 @@ var errFull = errors.New("too many answers in too short a time")
 // usedStates are the states that were used and have not expired. The zero value is empty.
 type usedStates struct {
 	mu    sync.Mutex
-	has   map[nonce]time.Time
-	order []state // as they were used: nearly by expiry
+	has   map[nonce]bool
+	by    map[asked]int // how many of them are whose
+	order []usedState   // as they were used: nearly by expiry
+}
+
+type usedState struct {
+	nonce  nonce
+	expiry time.Time
+	who    asked
 }
 
 // use marks a state as used. It returns ErrUsed for one that was used before: of several at once exactly one goes on.
-func (u *usedStates) use(s state, now time.Time) error {
+func (u *usedStates) use(c hub.Caller, s state, now time.Time) error {
+	who := asked{c.View, c.Principal}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if _, again := u.has[s.nonce]; again {
+	if u.has[s.nonce] {
 		return ErrUsed
 	}
 	n := 0
-	for n < len(u.order) && !now.Before(u.order[n].expiry) {
-		delete(u.has, u.order[n].nonce)
-		n++
+	for ; n < len(u.order) && !now.Before(u.order[n].expiry); n++ {
+		old := u.order[n]
+		delete(u.has, old.nonce)
+		if u.by[old.who]--; u.by[old.who] == 0 {
+			delete(u.by, old.who)
+		}
 	}
 	u.order = slices.Delete(u.order, 0, n)
-	if len(u.order) >= maxUsed {
+	if len(u.order) >= maxUsed || u.by[who] >= maxUsedEach {
 		return errFull
 	}
 	if u.has == nil {
-		u.has = map[nonce]time.Time{}
+		u.has, u.by = map[nonce]bool{}, map[asked]int{}
 	}
-	u.has[s.nonce] = s.expiry
-	u.order = append(u.order, state{nonce: s.nonce, expiry: s.expiry})
+	u.has[s.nonce] = true
+	u.by[who]++
+	u.order = append(u.order, usedState{s.nonce, s.expiry, who})
 	return nil
 }
 
