@@ -123,19 +123,25 @@ func (a *audit) add(ctx context.Context, r *slog.Record, e *hub.Event) {
 		err("predicate_error", e.Decision.Err, safeText)
 	}
 	some("args_digest", e.ArgsDigest)
+	if a.o.Arguments && e.Arguments != nil {
+		attrs = append(attrs, slog.String("arguments", bounded(string(e.Arguments), maxArguments)))
+	}
 	if e.Asked {
 		yes("asked", true)
 		text("verdict", e.Approval.Verdict.String())
 		yes("remember", e.Approval.Remember)
 		some("by", e.Approval.By)
+		err("approval_error", e.Approval.Err, safeText)
 	}
 	if e.Result == hub.ResultListed {
 		attrs = append(attrs, slog.Int("listed", e.Listed), slog.Int("total", e.Total))
 	}
+	yes("resumed", e.Resumed)
 	yes("is_error", e.IsError)
-	if e.Result == hub.ResultMalformed {
+	switch {
+	case e.Result == hub.ResultMalformed:
 		err("error", e.Err, malformedText)
-	} else {
+	case !ofVerdict(e) || !e.Asked:
 		err("error", e.Err, safeText)
 	}
 	err("identify_error", e.IdentifyErr, safeText)

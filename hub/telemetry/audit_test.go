@@ -103,6 +103,39 @@ func record(t testing.TB, ctx context.Context, o AuditOptions, e hub.Event) map[
 	return got
 }
 
+// Who asks for arguments gets them, and the whole text of errors.
+func TestAuditArguments(t *testing.T) {
+	for _, x := range []struct {
+		guard, audit, errors bool
+		arguments, texts     bool
+	}{
+		{false, false, false, false, false},
+		{true, false, false, false, false},
+		{false, true, false, false, true},
+		{false, false, true, false, true},
+		{true, true, false, true, true},
+	} {
+		var b syncBuffer
+		w := newWorld(t, NewAudit(logTo(&b, nil), AuditOptions{Arguments: x.audit, Errors: x.errors}), func(o *hub.GuardOptions) { o.Arguments = x.guard })
+		w.run([][2]string{call("fs__fail", `{"b":"`+canary+`","a":1}`)})
+		got := b.String()
+		if arguments := strings.Contains(got, `"arguments":"{\"a\":1,\"b\":\"`+canary+`\"}"`); arguments != x.arguments {
+			t.Errorf("%+v: %s", x, got)
+		}
+		if texts := strings.Contains(got, `"error":"cannot open {\"a\":1,\"b\":\"`+canary); texts != x.texts {
+			t.Errorf("%+v: %s", x, got)
+		}
+		if strings.Contains(got, canary) != (x.arguments || x.texts) {
+			t.Errorf("%+v: %s", x, got)
+		}
+	}
+	long := hub.Event{Arguments: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)}
+	got, _ := record(t, t.Context(), AuditOptions{Arguments: true}, long)["arguments"].(string)
+	if len(got) > maxArguments+64 || !strings.HasSuffix(got, " more bytes)") {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 func TestAuditTimesAndSpans(t *testing.T) {
 	at := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	s := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
@@ -215,6 +248,8 @@ func TestAuditLevels(t *testing.T) {
 		"Identify panics":    {hub.Event{Result: hub.ResultListed, IdentifyErr: &hub.PanicError{Func: "Identify", Value: 1}}, "ERROR"},
 		"no list":            {hub.Event{Result: hub.ResultListed, Err: caller}, "ERROR"},
 		"no decision":        {hub.Event{Result: hub.ResultDenied, Err: caller}, "ERROR"},
+		"not remembered":     {hub.Event{Result: hub.ResultRan, Asked: true, Approval: hub.Approval{Verdict: hub.Approved, Err: caller}}, "ERROR"},
+		"declined":           {hub.Event{Result: hub.ResultRefused, Asked: true, Approval: hub.Approval{Err: caller}}, "WARN"},
 		"nothing at all":     {hub.Event{}, "WARN"},
 		"passed":             {hub.Event{Result: hub.ResultPassed}, "DEBUG"},
 		"a result of no one": {hub.Event{Result: "?"}, "WARN"},

@@ -23,13 +23,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/approval"
 	"github.com/penstock-mcp/penstock/hub/upstream"
+	"github.com/penstock-mcp/penstock/lockfile"
 )
 
 // plain are errors whose text is a constant.
 var plain = []error{
 	hub.ErrChanged, hub.ErrCannotAsk, hub.ErrCannotGoOn,
-	upstream.ErrDown, upstream.ErrChanged,
+	upstream.ErrDown, upstream.ErrChanged, upstream.ErrNoServer, upstream.ErrLost, upstream.ErrNoTool, upstream.ErrTwice,
+	upstream.ErrStale, upstream.ErrNotSupported, upstream.ErrTooMuch, upstream.ErrRedirect, upstream.ErrTimeout,
+	upstream.ErrClosed, upstream.ErrPanic,
+	approval.ErrCannotElicit, approval.ErrDeclined, approval.ErrUnexpected, approval.ErrTooLarge, approval.ErrBusy,
+	approval.ErrExpired, approval.ErrUsed, approval.ErrNotTool, approval.ErrSuperseded, approval.ErrGone,
+	lockfile.ErrNoFingerprint,
 	engine.ErrTargetMismatch, engine.ErrNotFound,
 	engine.ErrMissing, engine.ErrWrongType, engine.ErrAmbiguousKey, engine.ErrPathRefused,
 	engine.ErrNotJSON, engine.ErrTooDeep, engine.ErrTooLarge,
@@ -94,6 +101,13 @@ func describe(b *strings.Builder, err error, left *int) {
 			break
 		}
 		b.WriteString("predicate " + e.Predicate + ": ")
+		describe(b, e.Err, left)
+		return
+	case *upstream.Error:
+		if e == nil {
+			break
+		}
+		b.WriteString("server " + e.Server + ": " + e.Op + ": ")
 		describe(b, e.Err, left)
 		return
 	case *engine.PanicError:
@@ -162,21 +176,22 @@ func panicked(err error) bool {
 	}
 	var a *hub.PanicError
 	var b *engine.PanicError
-	return errors.As(err, &a) || errors.As(err, &b)
+	return errors.As(err, &a) || errors.As(err, &b) || errors.Is(err, upstream.ErrPanic)
 }
 
 // failed reports whether an event tells of something that failed though it should not.
 func failed(e *hub.Event) bool {
-	if panicked(e.IdentifyErr) || panicked(e.Err) || e.Decided && panicked(e.Decision.Err) {
+	if panicked(e.IdentifyErr) || panicked(e.Err) || e.Decided && panicked(e.Decision.Err) || panicked(e.Approval.Err) {
 		return true
 	}
-	if e.Err == nil || e.Result == hub.ResultMalformed {
+	if e.Approval.Err != nil && e.Approval.Verdict == hub.Approved {
+		return true // it was to be remembered
+	}
+	if e.Err == nil || e.Result == hub.ResultMalformed || ofVerdict(e) {
 		return false
 	}
-	for _, usual := range []error{context.Canceled, hub.ErrChanged, hub.ErrCannotAsk, hub.ErrCannotGoOn, upstream.ErrChanged} {
-		if errors.Is(e.Err, usual) {
-			return false
-		}
+	if oneOf(e.Err, usual) {
+		return false
 	}
 	if _, answered := code(e.Err); answered && (e.Result == hub.ResultRan || e.Result == hub.ResultPassed) {
 		return false
@@ -184,25 +199,55 @@ func failed(e *hub.Event) bool {
 	return true
 }
 
+// ofVerdict reports whether the error of an event is the approver's reason and no other.
+func ofVerdict(e *hub.Event) bool {
+	return e.Err != nil && same(e.Err, e.Approval.Err)
+}
+
+// usual are errors of a hub that does what it is for: what was judged is not what is there any more, or a caller wants
+// what cannot be had.
+var usual = []error{
+	context.Canceled, hub.ErrChanged, hub.ErrCannotAsk, hub.ErrCannotGoOn,
+	upstream.ErrChanged, upstream.ErrNoTool, upstream.ErrTwice, upstream.ErrStale, upstream.ErrNotSupported,
+}
+
+func oneOf(err error, list []error) bool {
+	for _, e := range list {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// errorTypes are the errors that a label tells apart.
+var errorTypes = []struct {
+	name string
+	of   []error
+}{
+	{"canceled", []error{context.Canceled}},
+	{"timeout", []error{context.DeadlineExceeded, upstream.ErrTimeout}},
+	{"server_down", []error{upstream.ErrDown, upstream.ErrNoServer, upstream.ErrClosed}},
+	{"server_lost", []error{upstream.ErrLost}},
+	{"unanswered", []error{approval.ErrExpired, approval.ErrBusy}},
+	{"declined", []error{approval.ErrDeclined}},
+	{"changed", []error{hub.ErrChanged, upstream.ErrChanged, upstream.ErrNoTool, upstream.ErrTwice, upstream.ErrStale}},
+}
+
 // errorType is the error.type of what failed: a closed set and the codes of JSON-RPC, so that it can be a label.
 func errorType(err error) string {
 	if c, ok := code(err); ok {
 		return codeLabel(c)
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, upstream.ErrDown):
-		return "server_down"
-	case errors.Is(err, upstream.ErrChanged), errors.Is(err, hub.ErrChanged):
-		return "changed"
-	case panicked(err):
+	if panicked(err) {
 		return "panic"
-	default:
-		return other
 	}
+	for _, t := range errorTypes {
+		if oneOf(err, t.of) {
+			return t.name
+		}
+	}
+	return other
 }
 
 // codeLabel is a JSON-RPC code as a label: a server may answer with any number, so only reserved ones are told apart.

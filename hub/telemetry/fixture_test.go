@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/approval"
 	"github.com/penstock-mcp/penstock/hub/upstream"
 )
 
@@ -149,7 +150,7 @@ func (w *world) approve(_ context.Context, r *hub.ApprovalRequest) (hub.Approval
 	case "panic":
 		panic(args.Path)
 	default:
-		return hub.Approval{Message: "No: " + args.Path}, nil
+		return hub.Approval{Message: "No: " + args.Path, Err: fmt.Errorf("%w: %s", approval.ErrDeclined, args.Path)}, nil
 	}
 }
 

@@ -35,6 +35,8 @@ func (m *Metrics) labelsOf(e *hub.Event) labels {
 	switch {
 	case failed(e) && e.Err != nil:
 		l.failure = attribute.String("error.type", errorType(e.Err))
+	case failed(e) && e.Approval.Err != nil:
+		l.failure = attribute.String("error.type", errorType(e.Approval.Err))
 	case failed(e):
 		l.failure = attribute.String("error.type", "panic")
 	case e.IsError:

@@ -37,7 +37,7 @@ type MetricsOptions struct {
 //	penstock.guard.duration        histogram  seconds in the guard: without handlers and approvers; by method and result
 //	penstock.backend.duration      histogram  seconds in the handlers behind the guard; by method, result and server
 //	penstock.approval.duration     histogram  seconds in the approver; by verdict
-//	penstock.approvals             counter    answers; by verdict, remember, kind and server
+//	penstock.approvals             counter    answers; by verdict, remember, kind, server and, of a refusal, error.type
 //	penstock.lists                 counter    lists; by method, and error.type for those that could not be made
 //	penstock.list.entries          counter    entries shown on lists; by method
 //	penstock.generation            gauge      the engine's
@@ -50,7 +50,8 @@ type MetricsOptions struct {
 // The labels, each of a set that no caller can add to:
 //
 //	mcp.method.name    the methods of the protocol and those the guard was told of; _OTHER for what it does not know
-//	error.type         a code that JSON-RPC reserves, tool_error, timeout, canceled, server_down, changed, panic, _OTHER
+//	error.type         a code that JSON-RPC reserves, tool_error, timeout, canceled, server_down, server_lost,
+//	                   changed, unanswered, declined, panic or _OTHER
 //	penstock.result    a hub.Result
 //	penstock.action    with penstock.source and penstock.reason, where there was a decision
 //	penstock.kind      tools, resources or prompts
@@ -155,10 +156,14 @@ func (m *Metrics) Observe(ctx context.Context, e hub.Event) {
 	}
 	if e.Asked {
 		verdict := attribute.String("penstock.verdict", e.Approval.Verdict.String())
+		var why attribute.KeyValue
+		if e.Approval.Err != nil {
+			why = attribute.String("error.type", errorType(e.Approval.Err))
+		}
 		m.waited.Record(ctx, e.Waited.Seconds(), with(verdict))
-		m.approvals.Add(ctx, 1, with(given(given([]attribute.KeyValue{
+		m.approvals.Add(ctx, 1, with(given(given(given([]attribute.KeyValue{
 			verdict, attribute.Bool("penstock.remember", e.Approval.Remember),
-		}, l.kind), l.server)...))
+		}, l.kind), l.server), why)...))
 	}
 	if e.Result == hub.ResultListed {
 		m.lists.Add(ctx, 1, with(given([]attribute.KeyValue{l.method}, l.failure)...))

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/approval"
 	"github.com/penstock-mcp/penstock/hub/upstream"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -83,6 +84,8 @@ func TestMetricsOfOneCall(t *testing.T) {
 	e.Duration, e.Backend, e.Waited, e.Asked = 10*time.Second, 2*time.Second, 7*time.Second, true
 	e.Approval = hub.Approval{Verdict: hub.Approved, Remember: true}
 	m.Observe(t.Context(), e)
+	no := hub.Event{Method: "tools/call", Result: hub.ResultRefused, Asked: true, Approval: hub.Approval{Err: approval.ErrExpired}}
+	m.Observe(t.Context(), no)
 	list := hub.Event{Method: "tools/list", Result: hub.ResultListed, Caller: hub.Caller{View: "made-up"}, Listed: 3, Total: 5}
 	m.Observe(t.Context(), list)
 	list.Err = errors.New("no")
@@ -96,6 +99,7 @@ func TestMetricsOfOneCall(t *testing.T) {
 		"penstock.backend.duration{mcp.method.name=tools/call,penstock.result=ran,penstock.server=fs}":                                                                                                                     2,
 		"penstock.approval.duration{penstock.verdict=approved}":                                                                                                                                                            7,
 		"penstock.approvals{penstock.kind=tools,penstock.remember=true,penstock.server=fs,penstock.verdict=approved}":                                                                                                      1,
+		"penstock.approvals{error.type=unanswered,penstock.kind=tools,penstock.remember=false,penstock.verdict=refused}":                                                                                                   1,
 		"penstock.lists{mcp.method.name=tools/list}":                                                                                                                                                                       1,
 		"penstock.lists{error.type=_OTHER,mcp.method.name=tools/list}":                                                                                                                                                     1,
 		"penstock.list.entries{mcp.method.name=tools/list}":                                                                                                                                                                6,
@@ -148,12 +152,16 @@ func TestGauges(t *testing.T) {
 
 // Nobody but the operator makes labels: ten thousand callers who try add none.
 func TestLabelsAreBounded(t *testing.T) {
-	for what, o := range map[string]MetricsOptions{
-		"with servers": {Tools: true, Views: func(v string) bool { return v == "main" }, Servers: func() []upstream.Status { return []upstream.Status{{Server: "fs"}} }},
-		"without":      {Tools: true},
+	for _, x := range []struct {
+		what  string
+		calls int
+		o     MetricsOptions
+	}{
+		{"with servers", 10_000, MetricsOptions{Tools: true, Views: func(v string) bool { return v == "main" }, Servers: func() []upstream.Status { return []upstream.Status{{Server: "fs"}} }}},
+		{"without", 1000, MetricsOptions{Tools: true}},
 	} {
-		t.Run(what, func(t *testing.T) {
-			m, r := measured(t, o)
+		t.Run(x.what, func(t *testing.T) {
+			m, r := measured(t, x.o)
 			w := newWorld(t, m, func(g *hub.GuardOptions) {
 				g.Identify = func(context.Context, string, mcp.Request) (hub.Caller, error) {
 					name := fmt.Sprintf("%s-%x", canary, rand.Uint64())
@@ -167,7 +175,7 @@ func TestLabelsAreBounded(t *testing.T) {
 			w.run(script())
 			before := read(t, r)
 			c := w.wire()
-			for i := range 10_000 {
+			for i := range x.calls {
 				name := fmt.Sprintf("%s-%x", canary, rand.Uint64())
 				switch i % 4 {
 				case 0:

@@ -44,6 +44,8 @@
 //	verdict          string  what it said: approved, refused or pending
 //	remember         bool    true where the tool is allowed from now on
 //	by               string  who decided, where that is known
+//	approval_error   string  why it was refused, or what went wrong although it was approved
+//	resumed          bool    true for a call that went on by an earlier approval
 //	listed           number  of a list: the entries on this page
 //	total            number  of a list: the entries on all pages
 //	is_error         bool    true for a tool that ran and said that it failed
@@ -57,8 +59,8 @@
 //
 // The level is info for what was let through, listed, or asked about; warn for what was denied, refused, hidden,
 // malformed, of an unknown method, or changed behind the guard, and for callers that could not be identified; error where something failed that
-// should not: a panic, a decision or a list that could not be made, an approver that returned an error, a server that
-// could not be reached; and debug for methods that touch nothing, such as ping. A server that answers with an error has
+// should not: a panic, a decision or a list that could not be made, an approver that returned an error, an approval
+// that was to be remembered and is not, a server that could not be reached; and debug for methods that touch nothing, such as ping. A server that answers with an error has
 // answered: that is info, as is a request that its caller gave up.
 package telemetry
 

@@ -35,7 +35,7 @@ type TracingOptions struct {
 // sampler of the provider, and to TracingOptions.NewRoots. Baggage is not read.
 //
 // Its attributes are those of OpenTelemetry's conventions for MCP and penstock.result, .generation, .kind, .server,
-// .name, .view, .action, .source, .reason, .rule, .new, .asked, .verdict and .args_digest, .waited. Arguments are not among them,
+// .name, .view, .action, .source, .reason, .rule, .new, .asked, .resumed, .verdict and .args_digest, .waited. Arguments are not among them,
 // nor are principals. What was denied, hidden, refused or malformed is an answer and not an error: the status is an
 // error where a handler, a tool or the guard failed.
 type Tracing struct {
@@ -152,6 +152,9 @@ func (t *Tracing) Observe(ctx context.Context, e hub.Event) {
 		attrs = append(attrs, attribute.Bool("penstock.new", e.Decision.New))
 	}
 	text("penstock.args_digest", e.ArgsDigest)
+	if e.Resumed {
+		attrs = append(attrs, attribute.Bool("penstock.resumed", true))
+	}
 	if e.Asked {
 		attrs = append(attrs, attribute.Bool("penstock.asked", true),
 			attribute.Float64("penstock.waited", e.Waited.Seconds()))
@@ -160,6 +163,8 @@ func (t *Tracing) Observe(ctx context.Context, e hub.Event) {
 	s.SetAttributes(attrs...)
 	if s.failed && e.Err != nil {
 		s.fail(errorType(e.Err), safeText(e.Err))
+	} else if s.failed && e.Approval.Err != nil {
+		s.fail(errorType(e.Approval.Err), safeText(e.Approval.Err))
 	} else if s.failed {
 		s.fail("panic", "panic")
 	}
