@@ -26,7 +26,7 @@ const staleWait = 5 * time.Second
 // to show it first.
 //
 // It returns an *[Error]: ErrNoServer, ErrDown, ErrNoTool, ErrTwice, ErrChanged or ErrStale where nothing was sent; ErrLost
-// where the connection ended; ErrTimeout after Options.CallTimeout; the error of ctx; else what the server answered, as a
+// where the connection ended and ErrUnreachable where there was none; ErrTimeout after Options.CallTimeout; the error of ctx; else what the server answered, as a
 // *jsonrpc.Error.
 //
 // progress may be nil. It is called one call at a time, in order, in another goroutine, and never after CallTool returned.
@@ -182,10 +182,22 @@ func (s *session) during(ctx context.Context, timeout time.Duration, f func(cont
 	case s.ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ErrLost, context.Cause(s.ctx))
 	case definite(err) && !errors.Is(err, ErrTooMuch):
-		err = fmt.Errorf("%w: %w", ErrLost, err)
+		err = fmt.Errorf("%w: %w", ErrLost, plain(err))
+	default:
+		err = fmt.Errorf("%w: %w", ErrUnreachable, plain(err))
 	}
 	s.poke() // the connection may be broken
 	return err
+}
+
+// plain returns an error that is nobody's answer: what the SDK says of a connection must not pass for one.
+func plain(err error) error {
+	for _, e := range []error{ErrRedirect, ErrTooMuch, ErrPanic, mcp.ErrSessionMissing, mcp.ErrConnectionClosed} {
+		if errors.Is(err, e) {
+			return fmt.Errorf("%w (%s)", e, err)
+		}
+	}
+	return errors.New(err.Error())
 }
 
 // ours reports whether a call was not sent.

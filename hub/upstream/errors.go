@@ -31,6 +31,8 @@ var (
 	ErrRedirect = errors.New("the server redirects to elsewhere (if that is meant, write the new URL)")
 	// ErrTimeout says that a server did not answer in time.
 	ErrTimeout = errors.New("the server did not answer in time")
+	// ErrUnreachable says that a request could not be sent, or that what came back is no answer.
+	ErrUnreachable = errors.New("the server cannot be reached")
 	// ErrClosed says that the pool is closed.
 	ErrClosed = errors.New("the pool is closed")
 	// ErrPanic says that the code that talks to a server panicked.

@@ -140,7 +140,7 @@ func (l *lister) tools(raws [][]byte, out *listing) {
 func (l *lister) other(ctx context.Context, method, key string, params func(string) mcp.Params) ([][]byte, error) {
 	raws, err := l.pages(ctx, method, key, params)
 	var answer *jsonrpc.Error
-	if err == nil || !errors.As(err, &answer) {
+	if err == nil || !answered(err) || !errors.As(err, &answer) {
 		return raws, err
 	}
 	if answer.Code != jsonrpc.CodeMethodNotFound || method != "resources/templates/list" {

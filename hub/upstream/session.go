@@ -86,6 +86,9 @@ func (w *worker) connect(ctx context.Context, legacy bool) (s *session, err erro
 		}
 	}()
 
+	if (w.server.Command == "") == (w.server.URL == "") {
+		return s, errors.New("a server has either a command or a URL")
+	}
 	var t mcp.Transport = &stdio{server: w.server, tap: s.tap, stderr: s.complained, grace: w.pool.grace}
 	if s.remote {
 		if t, s.idle, err = newHTTP(s.net, w.server, s.tap); err != nil {
@@ -269,10 +272,18 @@ func definite(err error) bool {
 		errors.Is(err, io.EOF)
 }
 
-// answered reports whether an error is the server's own answer.
+// answered reports whether an error is the server's own answer. The SDK uses the same type for what happens to a
+// connection, with codes that no server should send.
 func answered(err error) bool {
 	var answer *jsonrpc.Error
-	return errors.As(err, &answer)
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch answer.Code {
+	case -32003, -32004, -32005: // the client, or the server, is closing; rejected by the transport
+		return false
+	}
+	return true
 }
 
 // withMeta returns what a call sends along: what the caller wants, without its progress token, and ours.
