@@ -1,0 +1,399 @@
+// Reading hub.yaml: its form. What its parts refer to is loaded in load.go.
+
+package gateway
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/policyfile"
+)
+
+// ref is a file that the configuration names, and where it does.
+type ref struct {
+	path string
+	key  string // for messages
+	at   engine.Position
+}
+
+// viewName is a view that somebody is put in, and where.
+type viewName struct {
+	name string
+	at   policyfile.Value
+}
+
+// reader reads one hub.yaml.
+type reader struct {
+	c      *Config
+	o      LoadOptions
+	dir    string
+	getenv func(string) (string, bool)
+
+	policies map[string]ref // by view
+	servers  ref            // "" where they are inline
+	inline   []byte
+	baseline ref
+	named    []viewName
+	tokens   map[[sha256.Size]byte]int
+	listen   policyfile.Value
+
+	remember  policyfile.Value
+	remembers bool // it is written down
+}
+
+func (r *reader) read(v policyfile.Value) {
+	var inline policyfile.Value
+	hasServers, hasInline, hasListen := false, false, false
+	ok := v.Object("a mapping that begins with version: 1",
+		policyfile.Key{Name: "version", Read: policyfile.Value.Version, Required: true},
+		policyfile.Key{Name: "listen", Read: func(v policyfile.Value) { r.c.Listen, r.listen, hasListen = r.address(v), v, true }},
+		policyfile.Key{Name: "admin", Read: func(v policyfile.Value) { r.c.Admin = r.address(v) }},
+		policyfile.Key{Name: "servers", Read: func(v policyfile.Value) { r.servers, hasServers = r.path(v, "servers"), true }},
+		policyfile.Key{Name: "mcpServers", Read: func(v policyfile.Value) {
+			inline, hasInline = v, true
+			if _, ok := v.JSON(); ok {
+				r.inline = v.Encode()
+				r.servers.at, r.servers.key = v.Position(), "mcpServers"
+			}
+		}},
+		policyfile.Key{Name: "policy", Required: true, Read: func(v policyfile.Value) { r.policies[hub.DefaultView] = r.path(v, "policy") }},
+		policyfile.Key{Name: "views", Read: r.views},
+		policyfile.Key{Name: "baseline", Read: func(v policyfile.Value) { r.baseline = r.path(v, "baseline") }},
+		policyfile.Key{Name: "only_approved", Read: func(v policyfile.Value) { r.c.OnlyApproved, _ = v.Bool() }},
+		policyfile.Key{Name: "ask", Read: r.ask},
+		policyfile.Key{Name: "audit", Read: r.audit},
+		policyfile.Key{Name: "stdio", Read: r.stdio},
+		policyfile.Key{Name: "callers", Read: r.callers},
+		policyfile.Key{Name: "oauth", Read: r.oauth},
+		policyfile.Key{Name: "refresh", Read: func(v policyfile.Value) { r.c.Refresh = duration(v) }},
+		policyfile.Key{Name: "timeouts", Read: r.timeouts},
+	)
+	if !ok {
+		return
+	}
+	switch {
+	case hasServers && hasInline:
+		inline.Fail("the servers stand in a file, too (keep one of servers and mcpServers)")
+	case !hasServers && !hasInline:
+		v.Fail(`there are no servers (name a file with "servers", or write them under "mcpServers")`)
+	}
+	if r.c.OnlyApproved && r.baseline.path == "" {
+		v.Fail(`only_approved: nothing is approved without a baseline (name its file with "baseline")`)
+	}
+	switch a := &r.c.Ask; {
+	case !r.remembers: // left out: yes, where it can be
+		a.Remember = a.Elicit && r.baseline.path != ""
+	case a.Remember && r.baseline.path == "":
+		r.remember.Fail(`there is no baseline to write (name its file with "baseline")`)
+	case a.Remember && !a.Elicit:
+		r.remember.Fail("nobody is asked whose answer could be remembered (write elicit: true)")
+	}
+	for _, n := range r.named {
+		if _, ok := r.policies[n.name]; !ok && n.name != "" {
+			n.at.FailUnknown("view", n.name, sorted(r.policies))
+		}
+	}
+	if r.o.Stdio {
+		r.c.Listen = ""
+	}
+	if r.o.Listen != "" {
+		r.c.Listen = r.o.Listen
+	}
+	at := v
+	if hasListen && r.o.Listen == "" {
+		at = r.listen
+	}
+	if r.c.Listen != "" && !loopback(r.c.Listen) && !r.c.authenticates() {
+		at.Fail("%s can be reached from outside, and anybody could come in (write callers or oauth, or listen on 127.0.0.1)", r.c.Listen)
+	}
+}
+
+func (r *reader) path(v policyfile.Value, key string) ref {
+	text, _ := v.Text("a path")
+	return ref{r.under(text), key, v.Position()}
+}
+
+// under returns a path as it is meant: relative to the file.
+func (r *reader) under(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.dir, path)
+}
+
+func (r *reader) address(v policyfile.Value) string {
+	text, ok := v.Text("an address")
+	if !ok {
+		return ""
+	}
+	if err := checkAddress(text); err != nil {
+		v.Fail("%v", err)
+		return ""
+	}
+	return text
+}
+
+// checkAddress says what is wrong with an address to listen at.
+func checkAddress(address string) error {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		return fmt.Errorf("%q is no address (write host:port, such as 127.0.0.1:8410)", address)
+	}
+	return nil
+}
+
+// loopback reports whether an address is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func (r *reader) views(v policyfile.Value) {
+	if !v.IsObject() {
+		v.Object("views by name")
+		return
+	}
+	var keys []policyfile.Key
+	for _, name := range v.Keys() {
+		keys = append(keys, policyfile.Key{Name: name, Read: func(v policyfile.Value) {
+			if name == hub.DefaultView {
+				v.Fail(`the view "default" is what "policy" says (give this one another name)`)
+				return
+			}
+			if name == "" {
+				v.Fail("a view needs a name")
+				return
+			}
+			v.Object("a view", policyfile.Key{Name: "policy", Required: true, Read: func(v policyfile.Value) {
+				r.policies[name] = r.path(v, "views."+name+".policy")
+			}})
+		}})
+	}
+	v.Object("views by name", keys...)
+}
+
+// view reads the name of a view, which has to be there once everything is read.
+func (r *reader) view(v policyfile.Value) string {
+	name, ok := v.Text("the name of a view")
+	if ok {
+		r.named = append(r.named, viewName{name, v})
+	}
+	return name
+}
+
+func (r *reader) ask(v policyfile.Value) {
+	a := &r.c.Ask
+	v.Object("who answers",
+		policyfile.Key{Name: "elicit", Read: func(v policyfile.Value) { a.Elicit, _ = v.Bool() }},
+		policyfile.Key{Name: "remember", Read: func(v policyfile.Value) { a.Remember, r.remembers = v.Bool(); r.remember = v }},
+		policyfile.Key{Name: "expires", Read: func(v policyfile.Value) { a.Expires = duration(v) }},
+		policyfile.Key{Name: "views", Read: func(v policyfile.Value) {
+			a.Views = []string{}
+			v.List("views", func(v policyfile.Value) { a.Views = append(a.Views, r.view(v)) })
+			if v.IsList() && v.Len() == 0 {
+				v.Fail("there is no view (leave it out to ask the callers of all, or write elicit: false)")
+			}
+		}},
+	)
+}
+
+func (r *reader) audit(v policyfile.Value) {
+	v.Object("where the audit log goes",
+		policyfile.Key{Name: "file", Required: true, Read: func(v policyfile.Value) {
+			r.c.Audit.File, _ = v.Text("a path, or stderr")
+			if r.c.Audit.File != stderrFile {
+				r.c.Audit.File = r.under(r.c.Audit.File)
+			}
+		}},
+		policyfile.Key{Name: "arguments", Read: func(v policyfile.Value) { r.c.Audit.Arguments, _ = v.Bool() }},
+	)
+}
+
+func (r *reader) stdio(v policyfile.Value) {
+	c := &r.c.Stdio
+	v.Object("who calls over stdio",
+		policyfile.Key{Name: "principal", Read: func(v policyfile.Value) { c.Principal, _ = v.Text("who it is") }},
+		policyfile.Key{Name: "view", Read: func(v policyfile.Value) { c.View = r.view(v) }},
+		policyfile.Key{Name: "attributes", Read: func(v policyfile.Value) { c.Attributes, _ = v.JSON() }},
+	)
+}
+
+func (r *reader) timeouts(v policyfile.Value) {
+	t := &r.c.Timeouts
+	v.Object("timeouts",
+		policyfile.Key{Name: "connect", Read: func(v policyfile.Value) { t.Connect = duration(v) }},
+		policyfile.Key{Name: "call", Read: func(v policyfile.Value) { t.Call = duration(v) }},
+		policyfile.Key{Name: "session", Read: func(v policyfile.Value) { t.Session = duration(v) }},
+		policyfile.Key{Name: "drain", Read: func(v policyfile.Value) { t.Drain = duration(v) }},
+	)
+}
+
+// duration reads a duration, which is more than none.
+func duration(v policyfile.Value) time.Duration {
+	text, ok := v.Text("a duration, such as 30s or 5m")
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		v.Fail("%q is no duration (write one such as 30s or 5m)", text)
+		return 0
+	}
+	return d
+}
+
+// callers reads who may come in with a token of its own.
+func (r *reader) callers(v policyfile.Value) {
+	if v.IsList() && v.Len() == 0 {
+		v.Fail("nobody may come in (leave it out where everybody on this machine may)")
+		return
+	}
+	v.List("callers", func(v policyfile.Value) {
+		var c Caller
+		var token, at policyfile.Value
+		ways, known := 0, false
+		ok := v.Object("a caller",
+			policyfile.Key{Name: "principal", Required: true, Read: func(v policyfile.Value) { c.Principal, _ = v.Text("who it is"); at = v }},
+			policyfile.Key{Name: "view", Required: true, Read: func(v policyfile.Value) { c.View = r.view(v) }},
+			policyfile.Key{Name: "attributes", Read: func(v policyfile.Value) { c.Attributes, _ = v.JSON() }},
+			policyfile.Key{Name: "token_sha256", Read: func(v policyfile.Value) { token, ways = v, ways+1; c.Token, known = hashed(v) }},
+			policyfile.Key{Name: "token_env", Read: func(v policyfile.Value) { token, ways = v, ways+1; c.Token, known = r.fromEnv(v) }},
+			policyfile.Key{Name: "token", Read: func(v policyfile.Value) {
+				ways++
+				v.Fail("a token does not belong into this file (write its SHA-256 as token_sha256, which penstock hub token prints, or token_env)")
+			}},
+		)
+		if !ok {
+			return
+		}
+		if ways != 1 {
+			v.Fail("a caller has one token (write either token_sha256 or token_env)")
+			return
+		}
+		for _, other := range r.c.Callers {
+			if other.Principal == c.Principal && other.View != c.View {
+				at.Fail("%q is in the view %q already (a principal is in one view)", c.Principal, other.View)
+			}
+		}
+		if known {
+			if i, again := r.tokens[c.Token]; again {
+				token.Fail("it is the token of callers[%d], too (give each its own)", i)
+			}
+			r.tokens[c.Token] = len(r.c.Callers)
+		}
+		r.c.Callers = append(r.c.Callers, c)
+	})
+}
+
+// minToken is the least a token has: 16 characters of base64 are 96 bits, which nobody tries out over a network.
+const minToken = 16
+
+func hashed(v policyfile.Value) (sum [sha256.Size]byte, ok bool) {
+	text, ok := v.Text("the SHA-256 of a token in hex")
+	if !ok {
+		return sum, false
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(sum) {
+		v.Fail("it is no SHA-256 in hex, which has %d digits (penstock hub token prints one)", 2*len(sum))
+		return sum, false
+	}
+	copy(sum[:], b)
+	if sum == sha256.Sum256(nil) {
+		v.Fail("it is the SHA-256 of nothing")
+		return sum, false
+	}
+	return sum, true
+}
+
+func (r *reader) fromEnv(v policyfile.Value) (sum [sha256.Size]byte, ok bool) {
+	name, ok := v.Text("the name of an environment variable")
+	if !ok {
+		return sum, false
+	}
+	token, _ := r.getenv(name)
+	switch {
+	case token == "":
+		v.Fail("the environment variable %s is not set, or empty (it holds the token)", name)
+	case len(token) < minToken:
+		v.Fail("the token in %s has %d characters (take at least %d: penstock hub token makes one)", name, len(token), minToken)
+	default:
+		return sha256.Sum256([]byte(token)), true
+	}
+	return sum, false
+}
+
+func (r *reader) oauth(v policyfile.Value) {
+	o := &OAuth{}
+	ok := v.Object("whose access tokens are taken",
+		policyfile.Key{Name: "resource", Required: true, Read: func(v policyfile.Value) { o.Resource = secureURL(v) }},
+		policyfile.Key{Name: "issuer", Required: true, Read: func(v policyfile.Value) { o.Issuer = secureURL(v) }},
+		policyfile.Key{Name: "scopes", Required: true, Read: func(v policyfile.Value) {
+			v.List("scopes", func(v policyfile.Value) {
+				s, _ := v.Text("a scope")
+				o.Scopes = append(o.Scopes, s)
+			})
+			if v.IsList() && v.Len() == 0 {
+				v.Fail("there is no scope (a token for something else would do)")
+			}
+		}},
+		policyfile.Key{Name: "views", Read: func(v policyfile.Value) {
+			v.List("scopes and their views", func(v policyfile.Value) {
+				var s ScopeView
+				v.Object("a scope and its view",
+					policyfile.Key{Name: "scope", Required: true, Read: func(v policyfile.Value) { s.Scope, _ = v.Text("a scope") }},
+					policyfile.Key{Name: "view", Required: true, Read: func(v policyfile.Value) { s.View = r.view(v) }},
+				)
+				o.Views = append(o.Views, s)
+			})
+		}},
+		policyfile.Key{Name: "default_view", Read: func(v policyfile.Value) { o.DefaultView = r.view(v) }},
+		policyfile.Key{Name: "principal_claim", Read: func(v policyfile.Value) { o.PrincipalClaim, _ = v.Text("the name of a claim") }},
+	)
+	if !ok {
+		return
+	}
+	if len(o.Views) == 0 && o.DefaultView == "" {
+		v.Fail("whoever comes in sees nothing (write views, or default_view)")
+	}
+	r.c.OAuth = o
+}
+
+// secureURL reads a URL that others may be told: over https, or on this machine.
+func secureURL(v policyfile.Value) string {
+	text, ok := v.Text("a URL")
+	if !ok {
+		return ""
+	}
+	u, err := url.Parse(text)
+	local := err == nil && u.Scheme == "http" && loopback(net.JoinHostPort(u.Hostname(), "0"))
+	if err != nil || u.Host == "" || u.Fragment != "" || u.RawQuery != "" || u.User != nil || u.Scheme != "https" && !local {
+		v.Fail("%q will not do (write https://host/path)", text)
+		return ""
+	}
+	return text
+}
+
+// sorted returns the keys of a map in order.
+func sorted[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
