@@ -108,6 +108,6 @@ Exit codes: 0 good, 1 findings or failures, 2 unusable input. A deny is a result
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBaseline(), newCheck(), newDiff(), newEval(), newExplain(), newLint(), newSchema(), newTest(), newVersion())
+	root.AddCommand(newBaseline(), newCheck(), newDiff(), newEval(), newExplain(), newHub(), newLint(), newSchema(), newTest(), newVersion())
 	return root
 }
