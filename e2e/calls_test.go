@@ -112,7 +112,7 @@ func TestRealServersBehindTheHub(t *testing.T) {
 		connect func(t *testing.T) requester
 	}{
 		{"TypeScript over stdio", func(t *testing.T) requester {
-			return newTSClient(t, object{"command": penstock, "args": []string{"hub", "--stdio", "-c", f.path("hub.yaml")}})
+			return newTSClient(t, object{"command": penstock, "args": []string{"hub", "-c", f.path("hub.yaml")}})
 		}},
 		{"TypeScript over HTTP", func(t *testing.T) requester { return newTSClient(t, object{"url": h.url}) }},
 		{"Go over stdio", func(t *testing.T) requester { return connectGo(t, f.overStdio(), nil) }},

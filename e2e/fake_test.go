@@ -82,7 +82,7 @@ func (f *fake) server() object {
 // calls are the calls that reached it.
 func (f *fake) calls() []string {
 	text, err := os.ReadFile(f.path("calls"))
-	if err != nil {
+	if err != nil || len(text) == 0 {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")

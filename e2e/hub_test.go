@@ -154,13 +154,13 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// serve starts a hub with hub.yaml of the folder, to which the two addresses are added, and waits until its servers are up.
+// serve starts a hub with http.yaml, which is hub.yaml of the folder and two addresses, and waits until its servers are up.
 func (f *folder) serve(up int) *httpHub {
 	f.t.Helper()
 	listen, admin := fmt.Sprintf("127.0.0.1:%d", freePort(f.t)), fmt.Sprintf("127.0.0.1:%d", freePort(f.t))
-	f.write("hub.yaml", f.read("hub.yaml")+fmt.Sprintf("listen: %s\nadmin: %s\n", listen, admin))
+	f.write("http.yaml", f.read("hub.yaml")+fmt.Sprintf("listen: %s\nadmin: %s\n", listen, admin))
 	h := &httpHub{
-		t: f.t, cmd: exec.Command(penstock, "hub", "-c", f.path("hub.yaml")),
+		t: f.t, cmd: exec.Command(penstock, "hub", "-c", f.path("http.yaml")),
 		url: "http://" + listen + "/mcp", admin: "http://" + admin, log: new(lockedBuffer), exited: make(chan struct{}),
 	}
 	h.cmd.Stdout, h.cmd.Stderr = h.log, h.log

@@ -20,7 +20,7 @@ func policyOf(allow bool, message string) string {
 	if allow {
 		return "version: 1\npolicy:\n  allow: [\"everything/echo\"]\n"
 	}
-	return fmt.Sprintf("version: 1\npolicy:\n  deny:\n    - {rule: \"everything/echo\", message: %q}\n", message)
+	return fmt.Sprintf("version: 1\npolicy:\n  deny:\n    - {id: closed, rule: \"everything/echo\", message: %q}\n", message)
 }
 
 func TestPolicyReloadsUnderTraffic(t *testing.T) {
@@ -232,7 +232,7 @@ func TestStoppingLeavesNothingBehind(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			s := newFake(t, "Acts.")
 			f := fakeHub(t, s)
-			cmd := exec.Command(penstock, "hub", "--stdio", "-c", f.path("hub.yaml"))
+			cmd := exec.Command(penstock, "hub", "-c", f.path("hub.yaml"))
 			in, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			log := new(lockedBuffer)
