@@ -32,15 +32,13 @@ const staleWait = 5 * time.Second
 // progress may be nil. It is called one call at a time, in order, in another goroutine, and never after CallTool returned.
 func (p *Pool) CallTool(ctx context.Context, server string, judged engine.Fingerprint, params *mcp.CallToolParams, progress Progress) (*mcp.CallToolResult, error) {
 	if params == nil {
-		return nil, &Error{Server: server, Op: "tools/call", Err: errPromptMissing}
+		return nil, &Error{Server: server, Op: "tools/call", Err: errNoParams}
 	}
 	var res *mcp.CallToolResult
-	err := p.call(ctx, server, "tools/call", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta) error {
+	err := p.call(ctx, server, "tools/call", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta, h *holder) error {
 		if err := s.may(ctx, params.Name, judged); err != nil {
 			return err
 		}
-		ctx, h := withHolder(ctx)
-		defer s.tap.forget(h)
 		q := *params
 		q.Meta = meta
 		out, err := s.cs.CallTool(ctx, &q)
@@ -76,10 +74,10 @@ func (s *session) may(ctx context.Context, name string, judged engine.Fingerprin
 // ReadResource reads a resource. It always asks the server. Its errors are those of [Pool.CallTool].
 func (p *Pool) ReadResource(ctx context.Context, server string, params *mcp.ReadResourceParams, progress Progress) (*mcp.ReadResourceResult, error) {
 	if params == nil {
-		return nil, &Error{Server: server, Op: "resources/read", Err: errPromptMissing}
+		return nil, &Error{Server: server, Op: "resources/read", Err: errNoParams}
 	}
 	var res *mcp.ReadResourceResult
-	err := p.call(ctx, server, "resources/read", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta) error {
+	err := p.call(ctx, server, "resources/read", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta, _ *holder) error {
 		q := *params
 		q.Meta = meta
 		out, err := s.send(ctx, "resources/read", s.request(&q)) // the SDK's own method keeps all it ever read
@@ -99,10 +97,10 @@ func (p *Pool) ReadResource(ctx context.Context, server string, params *mcp.Read
 // GetPrompt gets a prompt. Its errors are those of [Pool.CallTool].
 func (p *Pool) GetPrompt(ctx context.Context, server string, params *mcp.GetPromptParams, progress Progress) (*mcp.GetPromptResult, error) {
 	if params == nil {
-		return nil, &Error{Server: server, Op: "prompts/get", Err: errPromptMissing}
+		return nil, &Error{Server: server, Op: "prompts/get", Err: errNoParams}
 	}
 	var res *mcp.GetPromptResult
-	err := p.call(ctx, server, "prompts/get", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta) (err error) {
+	err := p.call(ctx, server, "prompts/get", params.Meta, progress, func(ctx context.Context, s *session, meta mcp.Meta, _ *holder) (err error) {
 		q := *params
 		q.Meta = meta
 		res, err = s.cs.GetPrompt(ctx, &q)
@@ -114,10 +112,10 @@ func (p *Pool) GetPrompt(ctx context.Context, server string, params *mcp.GetProm
 // Complete completes an argument. Its errors are those of [Pool.CallTool].
 func (p *Pool) Complete(ctx context.Context, server string, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	if params == nil {
-		return nil, &Error{Server: server, Op: "completion/complete", Err: errPromptMissing}
+		return nil, &Error{Server: server, Op: "completion/complete", Err: errNoParams}
 	}
 	var res *mcp.CompleteResult
-	err := p.call(ctx, server, "completion/complete", params.Meta, nil, func(ctx context.Context, s *session, meta mcp.Meta) (err error) {
+	err := p.call(ctx, server, "completion/complete", params.Meta, nil, func(ctx context.Context, s *session, meta mcp.Meta, _ *holder) (err error) {
 		if s.capabilities().Completions == nil {
 			return ErrNotSupported
 		}
@@ -131,7 +129,7 @@ func (p *Pool) Complete(ctx context.Context, server string, params *mcp.Complete
 
 // call finds the server's connection, and runs f with a context that ends with it and with the metadata to send.
 func (p *Pool) call(ctx context.Context, server, op string, meta mcp.Meta, progress Progress,
-	f func(context.Context, *session, mcp.Meta) error,
+	f func(context.Context, *session, mcp.Meta, *holder) error,
 ) error {
 	fail := func(err error) error { return &Error{Server: server, Op: op, Err: err} }
 	w, err := p.worker(server)
@@ -149,11 +147,14 @@ func (p *Pool) call(ctx context.Context, server, op string, meta mcp.Meta, progr
 		token = fmt.Sprintf("penstock-%d", s.tokens.Add(1))
 	}
 	err = s.during(ctx, p.o.CallTimeout, func(ctx context.Context) error {
+		out, h := withHolder(ctx)
+		defer s.tap.forget(h)
 		if progress != nil {
+			h.over = func(error) { s.unfollow(token) } // what comes behind the response is late
 			stop := s.follow(ctx, token, meta["progressToken"], progress)
 			defer stop()
 		}
-		return f(ctx, s, s.withMeta(maps.Clone(meta), token))
+		return f(out, s, s.withMeta(maps.Clone(meta), token), h)
 	})
 	if err != nil {
 		return fail(err)
@@ -213,7 +214,14 @@ func ours(err error) bool {
 // maxProgress is how many notifications of one call wait for its Progress.
 const maxProgress = 256
 
-// follow passes progress on until stop is called. What came before stop was called is still passed on; stop waits for it.
+// unfollow stops taking progress.
+func (s *session) unfollow(token string) {
+	s.mu.Lock()
+	delete(s.progress, token)
+	s.mu.Unlock()
+}
+
+// follow passes progress on until stop is called. What came before is still passed on; stop waits for it.
 func (s *session) follow(ctx context.Context, token string, theirs any, f Progress) (stop func()) {
 	ch := make(chan *mcp.ProgressNotificationParams, maxProgress)
 	s.mu.Lock()
@@ -231,10 +239,8 @@ func (s *session) follow(ctx context.Context, token string, theirs any, f Progre
 		}
 	}()
 	return func() {
-		s.mu.Lock()
-		delete(s.progress, token)
+		s.unfollow(token)
 		close(ch)
-		s.mu.Unlock()
 		<-done
 	}
 }

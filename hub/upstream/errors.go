@@ -38,7 +38,7 @@ var (
 	// ErrPanic says that the code that talks to a server panicked.
 	ErrPanic = errors.New("panic")
 
-	errPromptMissing = errors.New("params are missing")
+	errNoParams = errors.New("params are missing")
 )
 
 // Error is what failed with which server.

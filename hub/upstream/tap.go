@@ -30,7 +30,7 @@ type holder struct {
 	raw json.RawMessage // of a list: the result; of tools/call: structuredContent
 	id  string          // of the request; "" before it is sent
 
-	over func(error) // of subscriptions/listen: hears that it has ended, maybe more than once; must not block
+	over func(error) // hears that the request has its response, or never will, maybe more than once; must not block
 }
 
 func (h *holder) set(raw []byte) {
@@ -199,7 +199,7 @@ func (t *tap) received(msg []byte) (out []byte, id string, err error) {
 			p.holder.over(io.EOF)
 		}
 	}
-	if p.holder != nil && isError == 0 {
+	if p.holder != nil && isError == 0 && (p.method == "tools/call" || empty[p.method] != "") {
 		msg, err = p.take(id, ms)
 		if err != nil {
 			return failure(id, err), id, nil

@@ -1,0 +1,409 @@
+//go:build unix
+
+// Servers that do what servers must not do. A fake is this test's own program, started again with a word in its
+// environment that says how it misbehaves.
+
+package upstream
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const fakeKey = "PENSTOCK_FAKE"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(fakeKey); name != "" {
+		f, ok := fakes[name]
+		if !ok {
+			fmt.Fprintln(os.Stderr, "no such fake:", name)
+			os.Exit(3)
+		}
+		f(&fake{out: os.Stdout})
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program returns a server that is the fake of that name, with more environment in pairs.
+func program(t testing.TB, name string, env ...string) Server {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Command: exe, Env: map[string]string{fakeKey: name}}
+	for i := 0; i+1 < len(env); i += 2 {
+		s.Env[env[i]] = env[i+1]
+	}
+	return s
+}
+
+// request is what a fake is asked.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		Cursor    string          `json:"cursor"`
+		URI       string          `json:"uri"`
+		Arguments json.RawMessage `json:"arguments"`
+		Meta      map[string]any  `json:"_meta"`
+	} `json:"params"`
+}
+
+// fake speaks the protocol of 2025-11-25 by hand.
+type fake struct {
+	mu  sync.Mutex
+	out io.Writer
+
+	caps  string                                   // of initialize; "" is tools
+	tools func(r request) string                   // the result of tools/list
+	call  func(r request) string                   // the result of tools/call; "" for no answer
+	other func(r request) (result string, ok bool) // any other request
+}
+
+func (f *fake) line(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, _ = io.WriteString(f.out, fmt.Sprintf(format, args...)+"\n")
+}
+
+func (f *fake) raw(s string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, _ = io.WriteString(f.out, s)
+}
+
+func (f *fake) result(id json.RawMessage, result string) {
+	f.raw(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + "}\n")
+}
+
+func (f *fake) notify(method string) { f.line(`{"jsonrpc":"2.0","method":%q}`, method) }
+
+// serve answers until its input ends.
+func (f *fake) serve() {
+	r := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var req request
+		if json.Unmarshal(line, &req) != nil || len(req.ID) == 0 {
+			continue
+		}
+		f.answer(req)
+	}
+}
+
+func (f *fake) answer(req request) {
+	if f.other != nil {
+		if res, ok := f.other(req); ok {
+			if res != "" {
+				f.result(req.ID, res)
+			}
+			return
+		}
+	}
+	switch req.Method {
+	case "initialize":
+		caps := f.caps
+		if caps == "" {
+			caps = `{"tools":{"listChanged":true}}`
+		}
+		f.result(req.ID, `{"protocolVersion":"2025-11-25","capabilities":`+caps+`,"serverInfo":{"name":"fake","version":"1"}}`)
+	case "ping":
+		f.result(req.ID, `{}`)
+	case "tools/list":
+		res := `{"tools":[` + plainTool("echo") + `]}`
+		if f.tools != nil {
+			res = f.tools(req)
+		}
+		f.result(req.ID, res)
+	case "tools/call":
+		if f.call == nil {
+			f.result(req.ID, `{"content":[{"type":"text","text":"ran `+req.Params.Name+`"}]}`)
+		} else if res := f.call(req); res != "" {
+			f.result(req.ID, res)
+		}
+	default:
+		f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, req.ID)
+	}
+}
+
+func plainTool(name string) string {
+	return fmt.Sprintf(`{"name":%q,"description":"does %s","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`, name, name)
+}
+
+// count reads, and raises, a number in a file: fakes that are started again and again know how often.
+func count(path string) int {
+	b, _ := os.ReadFile(path)
+	_ = os.WriteFile(path, append(b, '.'), 0o600)
+	return len(b)
+}
+
+var fakes = map[string]func(f *fake){
+	"plain": func(f *fake) { f.serve() },
+	"big": func(f *fake) {
+		var size int
+		_, _ = fmt.Sscan(os.Getenv("SIZE"), &size)
+		f.tools = func(request) string {
+			return `{"tools":[` + plainTool("small") + `,{"name":"big","description":"` + strings.Repeat("x", size) + `","inputSchema":{"type":"object"}}]}`
+		}
+		f.serve()
+	},
+	"longline": func(f *fake) { // a line that never ends
+		f.tools = func(request) string {
+			f.mu.Lock()
+			for range 70 {
+				_, _ = f.out.Write([]byte(strings.Repeat("x", 1<<20)))
+			}
+			f.mu.Unlock()
+			return `{"tools":[]}`
+		}
+		f.serve()
+	},
+	"junk": func(f *fake) {
+		f.raw("Starting server...\n\n\x00\xff{]\n{\"level\":30,\"msg\":\"listening\"}\n[]\n\"text\"\n{\"jsonrpc\":\"1.0\",\"id\":1,\"result\":{}}\n{\"jsonrpc\":\"2.0\"}\n")
+		f.tools = func(request) string {
+			f.raw("listing tools\n{\"jsonrpc\":\"2.0\",\"id\":\"never asked\",\"result\":{}}\n{\"jsonrpc\":\"2.0\",\"id\":[1],\"result\":{}}\r\n")
+			f.notify("notifications/elicitation/complete")
+			f.notify("notifications/nonsense")
+			return `{"tools":[` + plainTool("echo") + `]}`
+		}
+		f.serve()
+	},
+	"stderr": func(f *fake) {
+		fmt.Fprintln(os.Stderr, "using token", os.Getenv("TOKEN"))
+		fmt.Fprintln(os.Stderr, strings.Repeat("y", 1<<20))
+		for i := range 10_000 {
+			fmt.Fprintln(os.Stderr, "line", i)
+		}
+		f.serve()
+	},
+	"list": func(f *fake) { // lists what it is told
+		f.tools = func(request) string { return os.Getenv("LIST") }
+		f.caps = os.Getenv("CAPS")
+		f.other = func(r request) (string, bool) {
+			res, ok := os.LookupEnv(strings.ReplaceAll(r.Method, "/", "_"))
+			return res, ok
+		}
+		f.serve()
+	},
+	"file": func(f *fake) { // lists what a file holds at the time
+		f.tools = func(request) string { b, _ := os.ReadFile(os.Getenv("LIST")); return string(b) }
+		f.serve()
+	},
+	"endless": func(f *fake) {
+		page := 0
+		f.tools = func(request) string {
+			page++
+			var names []string
+			for i := range 100 {
+				names = append(names, plainTool(fmt.Sprintf("t%d_%d", page, i)))
+			}
+			return fmt.Sprintf(`{"tools":[%s],"nextCursor":"p%d"}`, strings.Join(names, ","), page)
+		}
+		f.serve()
+	},
+	"circle": func(f *fake) {
+		f.tools = func(r request) string {
+			next := map[string]string{"": "a", "a": "b", "b": "a"}[r.Params.Cursor]
+			return fmt.Sprintf(`{"tools":[%s],"nextCursor":%q}`, plainTool("t"+r.Params.Cursor), next)
+		}
+		f.serve()
+	},
+	"storm": func(f *fake) { // says again and again that its list has changed, and counts how often it is asked
+		go func() {
+			for {
+				f.notify("notifications/tools/list_changed")
+				time.Sleep(200 * time.Microsecond)
+			}
+		}()
+		n := 0
+		f.tools = func(request) string {
+			n++
+			return fmt.Sprintf(`{"tools":[{"name":"asked","description":"%d","inputSchema":{"type":"object"}}]}`, n)
+		}
+		f.serve()
+	},
+	"changing": func(f *fake) { // a tool is another one whenever its list is asked for after the tool "change" was called
+		n := 0
+		f.tools = func(request) string {
+			return fmt.Sprintf(`{"tools":[%s,{"name":"turns","description":"%d","inputSchema":{"type":"object"}}]}`, plainTool("change"), n)
+		}
+		f.call = func(r request) string {
+			if r.Params.Name == "change" {
+				n++
+				f.notify("notifications/tools/list_changed")
+			}
+			return `{"content":[]}`
+		}
+		f.serve()
+	},
+	"stale": func(f *fake) { // announces another list when "change" is called, and then does not show it
+		asked := 0
+		f.other = func(r request) (string, bool) {
+			if r.Method == "tools/list" {
+				if asked++; asked > 1 {
+					return "", true
+				}
+			}
+			return "", false
+		}
+		f.call = func(r request) string { f.notify("notifications/tools/list_changed"); return `{"content":[]}` }
+		f.serve()
+	},
+	"dies": func(f *fake) { // in the middle of a call
+		f.call = func(request) string { os.Exit(7); return "" }
+		f.serve()
+	},
+	"deaf": func(f *fake) { // never answers initialize
+		f.other = func(request) (string, bool) { return "", true }
+		f.serve()
+	},
+	"blind": func(f *fake) { // never reads
+		select {}
+	},
+	"short": func(f *fake) { // dies at once
+		count(os.Getenv("COUNT"))
+		fmt.Fprintln(os.Stderr, "cannot open the database, password", os.Getenv("SECRET"))
+		os.Exit(9)
+	},
+	"third": func(f *fake) { // dies at once, but for the third time
+		if count(os.Getenv("COUNT")) < 2 {
+			os.Exit(9)
+		}
+		f.serve()
+	},
+	"old": func(f *fake) { // dies of a method it does not know
+		f.other = func(r request) (string, bool) {
+			if r.Method == "server/discover" {
+				os.Exit(4)
+			}
+			return "", false
+		}
+		f.serve()
+	},
+	"silent": func(f *fake) { // ignores a method it does not know
+		f.other = func(r request) (string, bool) { return "", r.Method == "server/discover" }
+		f.serve()
+	},
+	"refusesToList": func(f *fake) { // lists once, then never again
+		asked := 0
+		f.other = func(r request) (string, bool) {
+			if r.Method != "tools/list" {
+				return "", false
+			}
+			if asked++; asked == 1 {
+				return "", false
+			}
+			f.line(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no"}}`, r.ID)
+			return "", true
+		}
+		f.serve()
+	},
+	"hangs": func(f *fake) { // never answers a call, and notes that one was cancelled
+		f.call = func(request) string { return "" }
+		go func() {
+			r := bufio.NewReader(os.Stdin)
+			for {
+				line, err := r.ReadBytes('\n')
+				if err != nil {
+					os.Exit(0)
+				}
+				var req request
+				_ = json.Unmarshal(line, &req)
+				if req.Method == "notifications/cancelled" {
+					count(os.Getenv("COUNT"))
+				}
+				if len(req.ID) > 0 {
+					f.answer(req)
+				}
+			}
+		}()
+		select {}
+	},
+	"progress": func(f *fake) {
+		f.call = func(r request) string {
+			token, _ := json.Marshal(r.Params.Meta["progressToken"])
+			for i := range 5 {
+				f.line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`, token, i)
+			}
+			f.line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"another","progress":99}}`)
+			f.result(r.ID, `{"content":[{"type":"text","text":`+fmt.Sprintf("%q", token)+`}]}`)
+			f.line(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":100}}`, token)
+			return ""
+		}
+		f.serve()
+	},
+	"numbers": func(f *fake) {
+		f.call = func(r request) string {
+			return `{"content":[],"structuredContent": {"id": 9007199254740993, "e": 1E400, "b":1,"a":2, "args":` + string(r.Params.Arguments) + `},"isError":false}`
+		}
+		f.serve()
+	},
+	"answers": func(f *fake) { // answers a call with what its environment holds
+		f.call = func(request) string { return os.Getenv("ANSWER") }
+		f.serve()
+	},
+	"environment": func(f *fake) {
+		f.call = func(request) string {
+			b, _ := json.Marshal(os.Environ())
+			return `{"content":[],"structuredContent":` + string(b) + `}`
+		}
+		f.serve()
+	},
+	"stubborn": func(f *fake) { // starts a child, and neither ends when it is asked to
+		signal.Ignore(syscall.SIGTERM)
+		child := exec.Command(os.Args[0])
+		child.Env = []string{fakeKey + "=sleeper"}
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		_ = child.Start()
+		_ = os.WriteFile(os.Getenv("PIDS"), []byte(fmt.Sprintf("%d %d", os.Getpid(), child.Process.Pid)), 0o600)
+		f.serve()
+		select {}
+	},
+	"sleeper": func(*fake) {
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Hour)
+	},
+	"resources": func(f *fake) {
+		f.caps = `{"resources":{"subscribe":true,"listChanged":true},"prompts":{},"completions":{}}`
+		f.other = func(r request) (string, bool) {
+			switch r.Method {
+			case "resources/list":
+				return `{"resources":[{"uri":"a://1","name":"one"},{"uri":"a://1","name":"again"},{"name":"nameless"},{"uri":"a://2","name":3},{"URI":"a://3","uri":"a://4","name":"four"}]}`, true
+			case "prompts/list":
+				return `{"prompts":[{"name":"p","arguments":[{"name":"x","required":true}]},{"name":"q","arguments":"none"}]}`, true
+			case "resources/subscribe":
+				f.line(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, r.Params.URI)
+				return `{}`, true
+			case "resources/unsubscribe":
+				return `{}`, true
+			case "resources/read":
+				if r.Params.URI == "a://die" {
+					os.Exit(1)
+				}
+				return `{"contents":[{"uri":"a://1","text":"hello"}],"ttlMs":100000}`, true
+			case "prompts/get":
+				return `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`, true
+			case "completion/complete":
+				return `{"completion":{"values":["v"]}}`, true
+			}
+			return "", false
+		}
+		f.serve()
+	},
+}
