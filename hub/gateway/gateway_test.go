@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,8 +46,8 @@ policy:
 		require.Equal(t, "error: This call is not allowed here, and trying it again will not change that. Nothing is written here.", text)
 		_, hidden := call(cs, "fs__rm", nil)
 		_, unknown := call(cs, "fs__no", nil)
-		require.EqualError(t, hidden, `calling "tools/call": unknown tool "fs__rm"`)
-		require.EqualError(t, unknown, `calling "tools/call": unknown tool "fs__no"`)
+		require.ErrorContains(t, hidden, `unknown tool "fs__rm"`)
+		require.Equal(t, strings.ReplaceAll(hidden.Error(), "fs__rm", "fs__no"), unknown.Error())
 		require.Len(t, fs.called(), before, "nothing of it reached the server")
 
 		resources, err := cs.ListResources(ctx, nil)
@@ -64,7 +65,7 @@ policy:
 			require.Equal(t, "text of "+uri, res.Contents[0].Text)
 			require.Equal(t, "penstock:fs:"+uri, res.Contents[0].URI)
 		}
-		for _, uri := range []string{"penstock:fs:demo://secret", "penstock:fs:item://", "penstock:fs:demo://no", "penstock:no:demo://a", "demo://a"} {
+		for _, uri := range []string{"penstock:fs:demo://secret", "penstock:fs:demo://no", "penstock:fs:item", "penstock:no:demo://a", "demo://a"} {
 			_, err := cs.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 			require.ErrorContains(t, err, "Resource not found", uri)
 		}
@@ -77,7 +78,7 @@ policy:
 		require.NoError(t, err)
 		require.Equal(t, &mcp.ResourceLink{URI: "penstock:fs:demo://a", Name: "you"}, prompt.Messages[0].Content)
 		_, err = cs.GetPrompt(ctx, &mcp.GetPromptParams{Name: "fs__secret"})
-		require.EqualError(t, err, `calling "prompts/get": unknown prompt "fs__secret"`)
+		require.ErrorContains(t, err, `unknown prompt "fs__secret"`)
 
 		done, err := cs.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "fs__greet"}, Argument: mcp.CompleteParamsArgument{Name: "who"}})
 		require.NoError(t, err)
