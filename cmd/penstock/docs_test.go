@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub/gateway"
 	"github.com/penstock-mcp/penstock/policyfile"
 )
 
@@ -39,8 +41,8 @@ func TestPoliciesInTheDocumentsCompile(t *testing.T) {
 	compiled := 0
 	for _, file := range []string{"README.md", "docs/semantics.md"} {
 		for _, text := range blocks(t, file, "yaml") {
-			if !strings.HasPrefix(text, "version:") {
-				continue // a rule or two
+			if !strings.HasPrefix(text, "version:") || strings.Contains(text, "mcpServers:") {
+				continue // a rule or two, or the file of a hub
 			}
 			doc, err := policyfile.Parse([]byte(text), policyfile.Options{File: file, Predicates: predicates})
 			if err == nil {
@@ -54,6 +56,29 @@ func TestPoliciesInTheDocumentsCompile(t *testing.T) {
 	}
 	if compiled != 2 {
 		t.Errorf("%d policies, want 2", compiled)
+	}
+}
+
+func TestTheHubInTheReadmeLoads(t *testing.T) {
+	dir := t.TempDir()
+	hubs := 0
+	for _, text := range blocks(t, "README.md", "yaml") {
+		name := "policy.yaml"
+		if strings.Contains(text, "mcpServers:") {
+			name = "hub.yaml"
+			hubs++
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := func(name string) (string, bool) { return "/home/me", name == "HOME" }
+	c, err := gateway.Load(filepath.Join(dir, "hub.yaml"), gateway.LoadOptions{Getenv: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args := c.Servers["fs"].Args; hubs != 1 || len(args) != 3 || args[2] != "/home/me/shared" {
+		t.Errorf("%d hubs, and the arguments %q", hubs, args)
 	}
 }
 
