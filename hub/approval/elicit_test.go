@@ -254,3 +254,55 @@ func TestNobodyToAsk(t *testing.T) {
 	_, err := (*Elicitor)(nil).Suspend(t.Context(), &hub.ApprovalRequest{}, "")
 	require.Error(t, err)
 }
+
+// A server may ask on its own behalf during an approved call: its question is answered without a second approval, and an
+// approval of the one call is none of another.
+func TestServersThatAskDuringAnApprovedCall(t *testing.T) {
+	w := newWorld(t, askAll(), Options{})
+	var got []string
+	w.server.AddTool(&mcp.Tool{Name: "fs__write", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		n := len(req.Params.RequestState)
+		got = append(got, req.Params.RequestState)
+		if answer, ok := req.Params.InputResponses["mine"].(*mcp.ElicitResult); ok != (n > 0) || ok && answer.Content["name"] != "me" || len(req.Params.InputResponses) > 1 {
+			t.Errorf("%q: %v", req.Params.RequestState, req.Params.InputResponses)
+		}
+		if n == 2 {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ran"}}}, nil
+		}
+		return &mcp.CallToolResult{RequestState: strings.Repeat("s", n+1), InputRequests: mcp.InputRequestMap{"mine": &mcp.ElicitParams{
+			Message: "Your name?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}},
+		}}}, nil
+	})
+	var questions []*mcp.ElicitParams
+	o := user(func(p *mcp.ElicitParams) (string, map[string]any) {
+		if p.Message == "Your name?" {
+			return "accept", map[string]any{"name": "me"}
+		}
+		return "accept", map[string]any{"decision": "once"}
+	}, &questions)
+	cs := ways["memory 2026-07-28"](w, "a", o)
+	text, _ := write(t, cs, map[string]any{"path": "/x"})
+	require.Equal(t, "ran", text)
+	require.Len(t, questions, 3) // ours, and two of the tool
+	require.Equal(t, []string{"", "s", "ss"}, got)
+	require.True(t, w.last("tools/call").Resumed)
+
+	// What the tool's question came with is good for this call alone, and once.
+	o.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: true}
+	cs = ways["memory 2026-07-28"](w, "a", o)
+	do := func(path, state string, in mcp.InputResponseMap) *mcp.CallToolResult {
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "fs__write", Arguments: map[string]any{"path": path}, RequestState: state, InputResponses: in})
+		require.NoError(t, err)
+		return res
+	}
+	mine := mcp.InputResponseMap{"mine": &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "me"}}}
+	res := do("/x", do("/x", "", nil).RequestState, answers("once"))
+	require.Contains(t, res.InputRequests, "mine")
+	sealed := res.RequestState
+	require.NotEqual(t, "s", sealed)
+	require.Contains(t, do("/y", sealed, mine).InputRequests, inputKey)
+	require.Contains(t, do("/x", "s", mine).InputRequests, inputKey)
+	require.Contains(t, do("/x", sealed, mine).InputRequests, "mine")
+	require.Contains(t, do("/x", sealed, mine).InputRequests, inputKey)
+	require.Equal(t, []string{"", "s", "ss", "", "s"}, got)
+}

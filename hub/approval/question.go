@@ -171,7 +171,8 @@ func (p *page) why(r *hub.ApprovalRequest) {
 	}
 	if rule := d.Rule(); rule.ID != "" {
 		p.sentence("Rule", rule.ID)
-		p.sentence("Rule text", rule.Text)
+		text, _ := plainOf([]byte(rule.Text)) // a pattern stands in quotes already
+		p.sentence("Rule text", text)
 		if rule.Message != "" {
 			p.sentence("Rule message", rule.Message)
 		}
