@@ -321,3 +321,6 @@ func policyYAML(allow ...string) string {
 	}
 	return fmt.Sprintf("version: 1\npolicy:\n  scope: [tools, resources, prompts]\n  allow_new_tools: true\n  default: deny\n  allow: %s\n", quoted)
 }
+
+// closeIdle closes the connections that a client keeps for later.
+func closeIdle() { http.DefaultTransport.(*http.Transport).CloseIdleConnections() }

@@ -94,9 +94,9 @@ type Gateway struct {
 	state  atomic.Pointer[state]
 	reload reloader
 
-	start  sync.Once
-	stop   sync.Once
-	wait   sync.WaitGroup // for what runs in the background
+	start sync.Once
+	stop  sync.Once
+	wait  sync.WaitGroup // for what runs in the background
 
 	background context.Context // ends with the gateway
 	cancel     context.CancelFunc
