@@ -41,8 +41,12 @@ func refresh(e *engine.Engine, own []tool) (*hub.Names, error) {
 		if err != nil {
 			return nil, err
 		}
-		tools = append(tools, engine.Tool{Server: serverID, Name: t.def.Name, Raw: raw}) // no hints: the policy has none
-		names[t.def.Name] = engine.Target{Server: serverID, Name: t.def.Name}
+		tool, err := engine.ParseTool(serverID, raw)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool)
+		names[tool.Name] = tool.Target()
 	}
 	if _, err := e.Refresh(serverID, tools); err != nil {
 		return nil, err

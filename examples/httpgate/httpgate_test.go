@@ -232,17 +232,6 @@ func TestASessionThatEnded(t *testing.T) {
 	require.Contains(t, w.call("readers", "search", `{}`), "ran search")
 }
 
-func TestDefinitions(t *testing.T) {
-	tool, err := decode(json.RawMessage(`{"name":"a","Name":"b","annotations":{"readOnlyHint":true}}`))
-	require.NoError(t, err)
-	require.Equal(t, "a", tool.Name)
-	require.Equal(t, engine.True, tool.Hints.ReadOnly)
-	for _, raw := range []string{`{"name":"a","name":"b"}`, `{"Name":"a"}`, `{"name":1}`, `[]`, `null`} {
-		_, err := decode(json.RawMessage(raw))
-		require.Error(t, err, raw)
-	}
-}
-
 func TestEvents(t *testing.T) {
 	stream := ": hello\n\nevent: message\ndata: {\"method\":\"x\",\"id\":3}\n\ndata: {\"id\":2,\"result\":1}\n\ndata: {\"id\":3,\r\ndata: \"result\":{}}\r\n\r\n"
 	result, err := readEvents(strings.NewReader(stream), 3)

@@ -72,7 +72,7 @@ func (s *server) list(ctx context.Context) ([]engine.Tool, error) {
 			return nil, err
 		}
 		for _, raw := range page.Tools {
-			tool, err := decode(raw)
+			tool, err := engine.ParseTool(serverID, raw)
 			if err != nil {
 				s.log.Warn("left out", "tool", string(raw[:min(len(raw), 200)]), "error", err)
 				continue
@@ -85,25 +85,6 @@ func (s *server) list(ctx context.Context) ([]engine.Tool, error) {
 		params["cursor"] = page.NextCursor
 	}
 	return nil, errors.New("the list does not end")
-}
-
-// decode reads what the engine has to know of a definition. One that could be read in two ways is left out: the engine
-// would judge one tool, and a client see another one.
-func decode(raw json.RawMessage) (engine.Tool, error) {
-	canonical, err := engine.CanonicalJSON(raw)
-	if err != nil {
-		return engine.Tool{}, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(canonical, &fields); err != nil {
-		return engine.Tool{}, err
-	}
-	tool := engine.Tool{Server: serverID, Raw: raw}
-	if err := json.Unmarshal(fields["name"], &tool.Name); err != nil {
-		return engine.Tool{}, fmt.Errorf("name: %w", err)
-	}
-	tool.Hints, err = engine.HintsFromJSON(fields["annotations"])
-	return tool, err
 }
 
 // request sends a request on a session and returns the result.
