@@ -60,18 +60,20 @@ func (b *body) over(err error) {
 type whole struct {
 	b    *body
 	left []byte
-	read bool
+	err  error
 }
 
 func (w *whole) Read(p []byte) (int, error) {
-	if !w.read {
-		w.read = true
+	if w.err == nil {
+		w.err = io.EOF
 		data, err := io.ReadAll(io.LimitReader(w.b.src, maxMessage+1))
 		if err != nil {
+			w.err = err
 			return 0, err
 		}
 		if len(data) > maxMessage {
-			return 0, fmt.Errorf("%w: a body of more than %d bytes", ErrTooMuch, maxMessage)
+			w.err = fmt.Errorf("%w: a body of more than %d bytes", ErrTooMuch, maxMessage)
+			return 0, w.err
 		}
 		if w.left = data; len(bytes.TrimSpace(data)) > 0 {
 			out, _, err := w.b.rt.tap.received(data)
@@ -84,7 +86,7 @@ func (w *whole) Read(p []byte) (int, error) {
 		}
 	}
 	if len(w.left) == 0 {
-		return 0, io.EOF
+		return 0, w.err
 	}
 	n := copy(p, w.left)
 	w.left = w.left[n:]
@@ -96,19 +98,17 @@ type events struct {
 	b    *body
 	r    *bufio.Reader
 	left []byte
-	last bool // the response has come
+	err  error // sticks: what is behind an event that is too long is not read
 }
 
 func newEvents(b *body) *events { return &events{b: b, r: bufio.NewReaderSize(b.src, 16<<10)} }
 
 func (e *events) Read(p []byte) (int, error) {
 	for len(e.left) == 0 {
-		if e.last {
-			return 0, io.EOF
+		if e.err != nil {
+			return 0, e.err
 		}
-		if err := e.next(); err != nil {
-			return 0, err
-		}
+		e.err = e.next()
 	}
 	n := copy(p, e.left)
 	e.left = e.left[n:]
@@ -116,8 +116,8 @@ func (e *events) Read(p []byte) (int, error) {
 }
 
 // next reads one event and writes down what the SDK is to see of it: its data, if there is any left, and its id, by
-// which a broken stream is taken up again.
-func (e *events) next() error {
+// which a broken stream is taken up again. With the response that the stream was opened for it returns io.EOF.
+func (e *events) next() (end error) {
 	var head, data []byte
 	hasData, other := false, false
 	for size := 0; ; {
@@ -147,7 +147,9 @@ func (e *events) next() error {
 	if hasData && !other && len(data) > 0 {
 		out, id, _ := e.b.rt.tap.received(data)
 		if out != nil {
-			e.last = id != "" && id == e.b.id
+			if id != "" && id == e.b.id {
+				end = io.EOF
+			}
 			for line := range bytes.SplitSeq(out, []byte("\n")) {
 				e.left = append(append(append(e.left, "data: "...), line...), '\n')
 			}
@@ -156,5 +158,5 @@ func (e *events) next() error {
 	if len(e.left) > 0 {
 		e.left = append(e.left, '\n')
 	}
-	return nil
+	return end
 }

@@ -289,7 +289,7 @@ func answered(err error) bool {
 // withMeta returns what a call sends along: what the caller wants, without its progress token, and ours.
 func (s *session) withMeta(caller mcp.Meta, token string) mcp.Meta {
 	m := maps.Clone(caller)
-	for _, key := range []string{"progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities} {
+	for _, key := range []string{"progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel} {
 		delete(m, key) // they are between the caller and the hub
 	}
 	if token != "" {
