@@ -49,11 +49,7 @@ func printHub(w io.Writer, c *gateway.Config) error {
 		line("admin", "http://%s/healthz and /metrics", c.Admin)
 	}
 	for _, id := range sortedKeys(c.Servers) {
-		note := ""
-		if c.Servers[id].Disabled {
-			note = " (disabled)"
-		}
-		line("server", "%s: %s%s", text.Escape(id), text.Escape(c.Servers[id].String()), note)
+		line("server", "%s: %s", text.Escape(id), text.Escape(c.Servers[id].String()))
 	}
 	for _, name := range sortedKeys(c.Views) {
 		line("view", "%s", text.Escape(name))

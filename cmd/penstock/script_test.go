@@ -13,7 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"penstock": main})
+	testscript.Main(m, map[string]func(){"penstock": main, "mcp-fake": fakeServer})
 }
 
 // The scripts run penstock as a program: see testdata/scripts. In them $TESTDATA is the testdata folder, and
