@@ -305,3 +305,27 @@ func TestStatesThatNobodySealed(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// An older session cannot be asked by an answer, also not by a backend that has none of the SDK's translation.
+func TestOlderSessionsDoNotGoOn(t *testing.T) {
+	w := askWorld(t, nil, nil)
+	w.guard.o.Approver = continuer{func(context.Context, *ApprovalRequest) (Approval, error) { return Approval{Verdict: Approved}, nil }, ""}
+	w.server = mcp.NewServer(&mcp.Implementation{Name: "hub", Version: "1"}, &mcp.ServerOptions{Capabilities: capabilities()})
+	w.server.AddReceivingMiddleware(w.guard.Middleware(), func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, in mcp.Request) (mcp.Result, error) {
+			if method != "tools/call" {
+				return next(ctx, method, in)
+			}
+			return &mcp.CallToolResult{RequestState: "theirs", InputRequests: mcp.InputRequestMap{"x": &mcp.ElicitParams{Message: "?"}}}, nil
+		}
+	})
+	for _, modern := range []bool{true, false} {
+		got := w.wire("a", modern).do("tools/call", `{"name":"fs__write"}`)
+		if strings.Contains(got, "mine:fs__write:theirs") != modern || strings.Contains(got, goOnText) == modern {
+			t.Errorf("%v: %s", modern, got)
+		}
+		if e := w.last("tools/call"); errors.Is(e.Err, ErrCannotGoOn) == modern || e.IsError == modern {
+			t.Errorf("%v: %+v", modern, e)
+		}
+	}
+}

@@ -56,20 +56,13 @@ func (p *page) changes(r *hub.ApprovalRequest) {
 
 // difference returns the parts that changed, if the approved definition is there and is the approved one.
 func difference(r *hub.ApprovalRequest, was engine.Fingerprint) ([]lockfile.ComponentChange, bool) {
-	if r.ApprovedDefinition == nil || r.Tool == nil {
+	if r.ApprovedDefinition == nil || r.Tool == nil || was == "" {
 		return nil, false
 	}
-	old := engine.Tool{Server: r.Target.Server, Name: r.Target.Name, Raw: r.ApprovedDefinition}
+	// A definition that does not have the fingerprint beside it has no parts: see lockfile.File.Approve.
+	old := engine.Tool{Server: r.Target.Server, Name: r.Target.Name, Raw: r.ApprovedDefinition, Fingerprint: was}
 	now := *r.Tool
-	for _, t := range []struct {
-		tool *engine.Tool
-		want engine.Fingerprint
-	}{{&old, was}, {&now, r.Fingerprint}} {
-		if f, err := engine.ComputeFingerprint(t.tool.Raw); err != nil || f != t.want {
-			return nil, false
-		}
-		t.tool.Fingerprint = t.want
-	}
+	now.Fingerprint = r.Fingerprint
 	var f lockfile.File
 	if f.Approve(old) != nil {
 		return nil, false

@@ -89,6 +89,21 @@ func TestAnswersThatWereNotOffered(t *testing.T) {
 	}
 }
 
+// The form has the choices with titles, as each version of the protocol has them, and one must be made.
+func TestTheForm(t *testing.T) {
+	for way, connect := range ways {
+		var questions []*mcp.ElicitParams
+		w := newWorld(t, askAll(), Options{})
+		write(t, connect(w, "a", user(chooses("once"), &questions)), nil)
+		choice := map[string]any{"type": "string", "title": "Decision", "enum": []any{"once", "deny"}, "enumNames": []any{"Allow once", "Deny"}}
+		if !strings.HasSuffix(way, "2025-06-18") {
+			choice = map[string]any{"type": "string", "title": "Decision", "oneOf": []any{
+				map[string]any{"const": "once", "title": "Allow once"}, map[string]any{"const": "deny", "title": "Deny"}}}
+		}
+		require.Equal(t, map[string]any{"type": "object", "required": []any{"decision"}, "properties": map[string]any{"decision": choice}}, questions[0].RequestedSchema, way)
+	}
+}
+
 // A client that takes no forms is denied by the engine, without a question, on every kind of session.
 func TestClientsWithoutForms(t *testing.T) {
 	urlOnly := user(chooses("once"), nil)

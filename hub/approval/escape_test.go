@@ -220,8 +220,8 @@ func TestQuotesAreExact(t *testing.T) {
 		require.Equal(t, want, string(w.b))
 	}
 	var w writer
-	w.json([]byte("{\"a\":\"\\n\u0301\\\\\u0301\"}")) // a mark does not stand on an escape
-	require.Equal(t, `{"a":"\n\u0301\\\u0301"}`, string(w.b))
+	w.json([]byte("{\"a\":\"a\\n\u0301a\\\\\u0301\\u001f\u0301\"}")) // a mark does not stand on an escape
+	require.Equal(t, `{"a":"a\n\u0301a\\\u0301\u001f\u0301"}`, string(w.b))
 }
 
 // Every character there is, alone and behind a letter.

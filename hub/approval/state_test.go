@@ -155,6 +155,32 @@ func TestStatesAreBoundToTheChoices(t *testing.T) {
 	require.Equal(t, 1, remembered)
 }
 
+// What a state is for counts by itself, and so do the choices.
+func TestPurposesAndChoicesCountByThemselves(t *testing.T) {
+	d := newDesk(t, Options{})
+	b := bindingOf(&d.base)
+	s := newState(time.UnixMilli(5))
+	for _, mark := range []byte{markQuestion, markContinue} {
+		got, ok := d.signer.open(mark, d.signer.seal(mark, s, b, "inner"), b)
+		require.True(t, ok)
+		require.Equal(t, state{s.nonce, s.expiry, "inner"}, got)
+	}
+	_, ok := d.signer.open(markQuestion, d.signer.seal(markContinue, s, b, ""), b)
+	require.False(t, ok)
+	two, three := &question{choices: []string{choiceOnce, choiceDeny}}, &question{choices: []string{choiceOnce, choiceAlways, choiceDeny}}
+	require.NotEqual(t, two.binding(&d.base), three.binding(&d.base))
+}
+
+// A 2026-07-28 client says with every request what it takes; one that takes no forms this time is not asked.
+func TestRequestsThatTakeNoForms(t *testing.T) {
+	d := newDesk(t, Options{})
+	params := &mcp.CallToolParamsRaw{Meta: mcp.Meta{mcp.MetaKeyClientCapabilities: map[string]any{}}}
+	a := d.put(func(r *hub.ApprovalRequest) { r.Request = &mcp.CallToolRequest{Session: r.Session, Params: params} }, "", nil)
+	require.Equal(t, hub.Refused, a.Verdict)
+	require.ErrorIs(t, a.Err, ErrCannotElicit)
+	require.Equal(t, hub.Refused, d.put(func(r *hub.ApprovalRequest) { r.Request = nil }, "", nil).Verdict)
+}
+
 // Only an answer of the right kind, under the right key, with the state of the question, is one.
 func TestAnswersAndStatesBelongTogether(t *testing.T) {
 	yes := answers("once")[inputKey]
