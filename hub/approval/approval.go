@@ -253,7 +253,7 @@ func (e *Elicitor) Suspend(_ context.Context, r *hub.ApprovalRequest, state stri
 	}
 	sealed := e.signer.seal(markContinue, newState(e.o.Now().Add(e.o.Expiry)), bindingOf(r), state)
 	if len(sealed) > maxState {
-		return "", ErrTooLarge
+		return "", errLargeState
 	}
 	return sealed, nil
 }

@@ -145,6 +145,9 @@ func isLetter(r rune) bool {
 	case 0x01c0, 0x01c1, 0x01c2, 0x01c3, 0xa78f: // clicks and a dot
 		return false
 	}
+	if r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff {
+		return false // halves of Hangul syllables, which take no room of their own
+	}
 	return unicode.In(r, unicode.L, unicode.Nd) && !unicode.Is(unicode.Lm, r) && !unicode.In(r, hidden...) && !rightToLeft(r)
 }
 

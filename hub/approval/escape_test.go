@@ -28,6 +28,8 @@ func safe(r rune) bool {
 		return false
 	case unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control, unicode.Join_Control):
 		return false
+	case unicode.Is(unicode.Hangul, r) && (r >= 0x1160 && r < 0x1200 || r > 0xd7a3 && r < 0xe000):
+		return false
 	case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Samaritan, unicode.Mandaic, unicode.Adlam):
 		return false
 	}
@@ -81,7 +83,7 @@ var hostile = []string{
 	"x\nTool: \"read\"", "x\r\nServer: \"trusted\"", "x\u2028Tool: \"read\"", "x\u2029y", "x\u0085y", "x\vy\fz",
 	"\"\nTool: \"read", "\\\"\nTool: \"read", "\\", "\\\\\"", "```\n# Approved", "~~~", "` `", "</pre><b>ok</b>", "&lt;&#x202e;",
 	"\u202etxt.exe", "\u2066\u2069\u2067", "\u200b\u200c\u200d\u2060\ufeff", "\u00ad\u034f\u061c\u180e", "\u115f\u1160\u3164\uffa0", "\u2800",
-	"\U000e0041\U000e0042\U000e007f", "\ufe0f\U000e0100", "\ue000\U000f0000\U0010fffd", "\ufff9\ufffb\ufffc\ufffd", "\u17b4\u17b5\u180b",
+	"\U000e0041\U000e0042\U000e007f", "\ufe0f\U000e0100", "\ue000\U000f0000\U0010fffd", "\ufff9\ufffb\ufffc\ufffd", "\u17b4\u17b5\u180b", "가\u1161\u11a8\ud7b0",
 	"a\u0301\u0302\u0303\u0304\u0305\u0306", "\u0301x", "a\u0336b\u0338", "a\u20dd", "\"\u0301", "ʺ“”„‟″＂", "ːː꞉：∶", "א\"ב\"1", "مرحبا", "\U0001e900",
 	"a          b", " ", "", "\x00\x1b[2J\x7f\x9b", "\xff\xfe\xc3(", "\xed\xa0\x80", "über Straße 中文、你好。", "tiếng Việt ที่นี่ हिन्दी", "😀👨‍👩‍👧", "\u0378\U0003ffff",
 	"[click](javascript:alert(1))", "![x](http://x)", "https://example.com", strings.Repeat("long ", 2000), strings.Repeat("\u0301", 500),

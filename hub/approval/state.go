@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"hash"
 	"time"
 
@@ -32,6 +33,8 @@ const (
 	macDomain  = "penstock approval state 1\n"
 	bindDomain = "penstock approval binding 1\n"
 )
+
+var errLargeState = fmt.Errorf("the server's state is too large to be sealed: at most %d bytes in base64", maxState)
 
 type nonce [nonceSize]byte
 
