@@ -7,6 +7,7 @@ package upstream
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const fakeKey = "PENSTOCK_FAKE"
@@ -347,6 +350,22 @@ var fakes = map[string]func(f *fake){
 			return ""
 		}
 		f.serve()
+	},
+	"clogged": func(f *fake) { // reads no more once its list was asked for
+		f.tools = func(r request) string {
+			f.result(r.ID, `{"tools":[`+plainTool("echo")+`]}`)
+			select {}
+		}
+		f.serve()
+	},
+	"sdk": func(*fake) {
+		s := sdkServer(true)
+		add(s, "ask")
+		s.AddTool(&mcp.Tool{Name: "grow", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			add(s, "grown")
+			return &mcp.CallToolResult{}, nil
+		})
+		_ = s.Run(context.Background(), &mcp.StdioTransport{})
 	},
 	"numbers": func(f *fake) {
 		f.call = func(r request) string {

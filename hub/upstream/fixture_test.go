@@ -105,6 +105,18 @@ func one(t testing.TB, s Server, change ...func(*Options)) *house {
 	return h
 }
 
+// session returns the connection to the server "s", which is up.
+func (h *house) session() *session {
+	h.t.Helper()
+	w, err := h.worker("s")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
+}
+
 func (h *house) status(id string) Status {
 	for _, s := range h.Status() {
 		if s.Server == id {

@@ -65,8 +65,15 @@ func newHTTP(ctx context.Context, s Server, t *tap) (mcp.Transport, func(), erro
 	}, base.CloseIdleConnections, nil
 }
 
-// RoundTrip sends a request of the SDK, with its body looked at by the tap, to the real URL.
+// RoundTrip sends a request of the SDK to the real URL, and lets the tap look at what goes out and what comes back.
 func (rt *roundTripper) RoundTrip(in *http.Request) (*http.Response, error) {
+	if in.Method == http.MethodGet {
+		return rt.early(in)
+	}
+	return rt.exchange(in)
+}
+
+func (rt *roundTripper) exchange(in *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(in.Context())
 	stop := context.AfterFunc(rt.ctx, func() { cancel(context.Cause(rt.ctx)) })
 	done := func() { stop(); cancel(nil) }

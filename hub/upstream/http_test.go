@@ -86,7 +86,7 @@ func serve(t testing.TB, modern bool, o *mcp.StreamableHTTPOptions) (*mcp.Server
 	return server, s
 }
 
-func each3(t *testing.T, f func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions)) {
+func eachKind(t *testing.T, f func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions)) {
 	for _, modern := range []bool{true, false} {
 		for _, asJSON := range []bool{true, false} {
 			t.Run(fmt.Sprintf("modern=%v/json=%v", modern, asJSON), func(t *testing.T) {
@@ -97,7 +97,7 @@ func each3(t *testing.T, f func(t *testing.T, modern bool, o *mcp.StreamableHTTP
 }
 
 func TestHTTPServersAreListedCalledAndListenedTo(t *testing.T) {
-	each3(t, func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions) {
+	eachKind(t, func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions) {
 		nothingLeft(t)
 		server, site := serve(t, modern, o)
 		h := one(t, Server{URL: "http://" + site.addr + "/mcp"})
@@ -105,8 +105,7 @@ func TestHTTPServersAreListedCalledAndListenedTo(t *testing.T) {
 		if err != nil || texts(res) != "ran echo" || string(res.StructuredContent.(json.RawMessage)) != `{"n":9007199254740993}` {
 			t.Fatalf("%+v %v", res, err)
 		}
-		w, _ := h.worker("s")
-		if got := w.session.modern(); got != modern {
+		if got := h.session().modern(); got != modern {
 			t.Fatalf("modern: %v", got)
 		}
 		if r, err := h.ReadResource(context.Background(), "s", &mcp.ReadResourceParams{URI: "a://1"}, nil); err != nil || r.Contents[0].Text != "hello" {
@@ -141,7 +140,7 @@ func TestHTTPServersAreListedCalledAndListenedTo(t *testing.T) {
 }
 
 func TestAnHTTPServerThatIsRestarted(t *testing.T) {
-	each3(t, func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions) {
+	eachKind(t, func(t *testing.T, modern bool, o *mcp.StreamableHTTPOptions) {
 		_, site := serve(t, modern, o)
 		h := one(t, Server{URL: "http://" + site.addr})
 		fp := h.tool("s", "echo").Fingerprint
@@ -174,6 +173,34 @@ func TestASessionThatIsLost(t *testing.T) {
 	await(t, "a new session", func() bool { return len(h.all("s")) >= 3 && h.last("s").Up })
 	if _, err := h.callAs(fp, "echo"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestLosingSessionsLeavesNothingBehind(t *testing.T) {
+	nothingLeft(t)
+	for _, modern := range []bool{true, false} {
+		server, site := serve(t, modern, &mcp.StreamableHTTPOptions{Stateless: modern})
+		h := one(t, Server{URL: "http://" + site.addr})
+		times := 3 // the SDK tries for more than a second to take up the stream of an older session
+		if modern {
+			times = 25
+		}
+		for i := range times {
+			h.awaitState("s", Up)
+			s := h.session()
+			await(t, "the session", func() bool { s = h.session(); return s != nil })
+			if modern {
+				s.cancel(errors.New("lost"))
+			} else {
+				for ss := range server.Sessions() {
+					_ = ss.Close()
+				}
+			}
+			await(t, "its end", func() bool { return len(h.all("s")) >= 2*(i+1) })
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -416,5 +443,55 @@ func TestServersThatCloseTheStreamOfNotices(t *testing.T) {
 	await(t, "what changed in between", func() bool { return has(names(h.last("s")), "between") })
 	if n := len(h.all("s")); n != 2 || !slices.Equal(names(h.all("s")[0]), []string{"echo"}) {
 		t.Errorf("%d catalogs: the server was taken for dead", n)
+	}
+}
+
+func TestAServerThatIsSilentBeforeItsFirstNotice(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusMethodNotAllowed} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			nothingLeft(t)
+			change := make(chan struct{})
+			var grown atomic.Bool
+			inner := byHand(t, func(w http.ResponseWriter, _ *http.Request, req request) bool {
+				if req.Method != "tools/list" || !grown.Load() {
+					return false
+				}
+				w.Header().Set("Content-Type", "application/json")
+				(&fake{out: w}).result(req.ID, `{"tools":[`+plainTool("echo")+`,`+plainTool("grown")+`]}`)
+				return true
+			})
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					inner.Config.Handler.ServeHTTP(w, r)
+					return
+				}
+				select {
+				case <-change:
+				case <-r.Context().Done():
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}))
+			defer srv.Close()
+			h := one(t, Server{URL: srv.URL})
+			if _, err := h.call("echo"); err != nil {
+				t.Fatal(err)
+			}
+			grown.Store(true)
+			close(change)
+			if status == http.StatusOK {
+				await(t, "the new tool", func() bool { return has(names(h.last("s")), "grown") })
+			}
+			if _, err := h.call("echo"); err != nil || len(h.all("s")) > 2 {
+				t.Error(err)
+			}
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -80,6 +80,14 @@ func (p *Pool) Apply(servers map[string]Server) {
 	if p.closed {
 		return
 	}
+	maps.DeleteFunc(p.ending, func(_ string, done <-chan struct{}) bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
 	for _, id := range slices.Sorted(maps.Keys(p.workers)) {
 		w := p.workers[id]
 		if s, ok := servers[id]; ok && s.Equal(w.server) {

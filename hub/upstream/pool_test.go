@@ -4,8 +4,10 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,14 +125,7 @@ func TestAStormOfChangesIsOneListASecond(t *testing.T) {
 
 func TestAServerThatNoLongerListsIsDown(t *testing.T) {
 	h := one(t, program(t, "refusesToList"))
-	w, err := h.worker("s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.mu.Lock()
-	s := w.session
-	w.mu.Unlock()
-	s.poke()
+	h.session().poke()
 	await(t, "it to be down", func() bool { return len(h.all("s")) >= 2 && !h.all("s")[1].Up })
 	await(t, "another connection", func() bool { return h.last("s").Up })
 }
@@ -223,6 +218,48 @@ func TestEverythingAtOnce(t *testing.T) {
 		for i, c := range h.all(id) {
 			if !c.Up && (i == 0 || !h.all(id)[i-1].Up) {
 				t.Errorf("%s: %d is an end without a beginning", id, i)
+			}
+		}
+	}
+}
+
+// One tool that is broken, in any way, is its own problem: the list comes through, over either transport.
+func TestABrokenToolDoesNotFailItsList(t *testing.T) {
+	raws := []string{plainTool("good"), `null`, `7`, `{}`, `{"name":3}`}
+	named := 1
+	for _, c := range toolCases {
+		if json.Valid([]byte(c.raw)) { // the others do not survive the environment
+			raws = append(raws, c.raw)
+			named++
+		}
+	}
+	raws = append(raws, plainTool("last"))
+	list := `{"tools":[` + strings.Join(raws, ",") + `]}`
+	srv := byHand(t, func(w http.ResponseWriter, _ *http.Request, req request) bool {
+		if req.Method != "tools/list" {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		(&fake{out: w}).result(req.ID, list)
+		return true
+	})
+	for name, s := range map[string]Server{"stdio": program(t, "list", "LIST", list), "http": {URL: srv.URL}} {
+		h := one(t, s)
+		c := h.last("s")
+		if got := names(c); len(got) != named+1 || got[0] != "good" || got[len(got)-1] != "last" {
+			t.Fatalf("%s: %q %+v", name, got, h.status("s"))
+		}
+		for i, raw := range raws[5:] {
+			if tool := c.Tools[i+1]; string(tool.Raw) != raw {
+				t.Errorf("%s: %s came as %s", name, raw, tool.Raw)
+			}
+		}
+		if got := problems(c.Problems); !strings.Contains(got, "tools[1]") || !strings.Contains(got, "tools[4]") {
+			t.Error(got)
+		}
+		for _, tool := range []string{"good", "last"} {
+			if _, err := h.call(tool); err != nil {
+				t.Errorf("%s: %s: %v", name, tool, err)
 			}
 		}
 	}

@@ -114,6 +114,7 @@ func (w *worker) connect(ctx context.Context, legacy bool) (s *session, err erro
 	if legacy {
 		o.ProtocolVersion = legacyProtocol
 	}
+	defer context.AfterFunc(ctx, s.unplug)() // the SDK does not end everything with ctx
 	err = guarded(func() (err error) { s.cs, err = client.Connect(ctx, s.conn, o); return err })
 	if err != nil {
 		return s, err

@@ -4,6 +4,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func TestToolsAreListedAndCalled(t *testing.T) {
@@ -222,13 +225,10 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		done <- err
 	}()
 	await(t, "the call", func() bool {
-		w, err := h.worker("s")
-		if err != nil {
-			return false
-		}
-		w.session.tap.mu.Lock()
-		defer w.session.tap.mu.Unlock()
-		return len(w.session.tap.pending) > 0
+		tp := h.session().tap
+		tp.mu.Lock()
+		defer tp.mu.Unlock()
+		return len(tp.pending) > 0
 	})
 	if err := h.Close(); err != nil {
 		t.Error(err)
@@ -241,6 +241,42 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	}
 	h.Apply(map[string]Server{"s": program(t, "plain")})
 	if err := h.Settled(context.Background()); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestAProgramThatReadsNoMore(t *testing.T) {
+	nothingLeft(t)
+	h := one(t, program(t, "clogged"), func(o *Options) { o.CallTimeout = 200 * time.Millisecond })
+	for range 3 {
+		if _, err := h.call("echo", func(p *mcp.CallToolParams) { p.Arguments = map[string]string{"a": strings.Repeat("x", 1<<20)} }); !errors.Is(err, ErrTimeout) {
+			t.Error(err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheNewestProtocolWithAProgram(t *testing.T) {
+	nothingLeft(t)
+	h := one(t, program(t, "sdk"))
+	if !h.session().modern() {
+		t.Fatal("it is not spoken")
+	}
+	if _, err := h.call("grow"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.call("grown"); err != nil {
+		t.Error(err)
+	}
+	if res, err := h.call("ask"); err != nil || !res.NeedsInput() {
+		t.Errorf("%+v %v", res, err)
+	}
+	if res, err := h.call("echo"); err != nil || string(res.StructuredContent.(json.RawMessage)) != `{"n":9007199254740993}` {
+		t.Errorf("%+v %v", res, err)
+	}
+	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
 }
