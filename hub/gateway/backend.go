@@ -119,9 +119,8 @@ func (g *Gateway) readResource(ctx context.Context, in *mcp.ReadResourceRequest,
 		Meta: outward(ctx, in.Params.Meta), URI: j.Target.Name,
 		InputResponses: in.Params.InputResponses, RequestState: in.Params.RequestState,
 	}, progress(ctx, in.Session, in.Params))
-	// What is not there is not there in the same words, whoever says so.
-	if e := new(jsonrpc.Error); errors.As(err, &e) && (e.Code == jsonrpc.CodeInvalidParams || e.Code == mcp.CodeResourceNotFound) {
-		return nil, mcp.ResourceNotFoundError(in.Params.URI)
+	if missing(err) {
+		return nil, notFound(in.Params.URI)
 	}
 	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session)); err != nil {
 		return nil, err
@@ -195,6 +194,25 @@ func told(ctx context.Context, err error) (string, error) {
 	default:
 		return brokenText, nil
 	}
+}
+
+// missing reports whether a server says that there is no such resource. What is not there is not there in the same words,
+// whoever says so: the guard has them for what is hidden.
+func missing(err error) bool {
+	var e *jsonrpc.Error
+	return errors.As(err, &e) && (e.Code == mcp.CodeResourceNotFound || e.Code == oldNotFound)
+}
+
+// oldNotFound is the code that versions before 2026-07-28 have for a resource that is not there.
+const oldNotFound = -32002
+
+// notFound is what the guard answers to a URI that is hidden, byte for byte.
+func notFound(uri string) error {
+	err := mcp.ResourceNotFoundError(uri)
+	if e, ok := err.(*jsonrpc.Error); ok && !json.Valid(e.Data) { // the SDK quotes as Go does
+		e.Data, _ = json.Marshal(map[string]string{"uri": uri})
+	}
+	return err
 }
 
 func is(err error, kinds ...error) bool {

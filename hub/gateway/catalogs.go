@@ -93,6 +93,7 @@ func (c *catalogs) update(cat upstream.Catalog) (engine.Report, error) {
 	}
 	if !cat.Up || err != nil {
 		c.engine.Remove(cat.Server)
+		c.defs.Delete(cat.Server)
 	}
 
 	c.mu.Lock()

@@ -105,12 +105,13 @@ func TestNoCallRunsThatWasNotAllowed(t *testing.T) {
 		wg.Go(func() { // keeps every generation there is time for
 			for ctx.Err() == nil {
 				v.snapshots.keep(w.g.Engine().Snapshot())
-				runtime.Gosched()
+				time.Sleep(50 * time.Microsecond)
 			}
 		})
 		var nonces atomic.Int64
 		for _, p := range protocols {
 			cs := w.client(p, "", nil)
+			defer cs.Close()
 			for n := range 2 {
 				r := rand.New(rand.NewPCG(seed, uint64(n)))
 				wg.Go(func() {
@@ -125,10 +126,12 @@ func TestNoCallRunsThatWasNotAllowed(t *testing.T) {
 			}
 		}
 		r := rand.New(rand.NewPCG(seed, 99))
+		var defined time.Time
+		definitions := 0
 		enough := func() bool {
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			return len(v.ran) > 200 && v.denied > 50
+			return len(v.ran) > 200 && v.denied > 50 && definitions > 3
 		}
 		end := time.Now().Add(20 * time.Second)
 		for round := 0; round < 60 || !enough() && time.Now().Before(end); round++ {
@@ -137,9 +140,11 @@ func TestNoCallRunsThatWasNotAllowed(t *testing.T) {
 				w.write("policy.yaml", policyYAML(fmt.Sprintf("fs/t%d", r.IntN(5)), fmt.Sprintf("fs/t%d", r.IntN(5))))
 				require.NoError(t, w.g.Reload(false))
 			case 1:
-				if round%40 != 1 {
+				if time.Since(defined) < time.Second+time.Second/2 {
 					break // the hub does not read a list more often than once a second for long, and calls wait for that
 				}
+				defined = time.Now()
+				definitions++
 				f.define(fmt.Sprintf("t%d", r.IntN(5)), fmt.Sprintf("round %d", round))
 			case 2:
 				tool, ok := w.g.Engine().Snapshot().View("default").Tool(ctx, "fs", fmt.Sprintf("t%d", r.IntN(5)), &engine.Request{})

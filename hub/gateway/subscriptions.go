@@ -57,7 +57,7 @@ func (g *Gateway) target(ctx context.Context, uri string) (engine.Target, error)
 	}
 	t, ok := g.catalogs.resolve(uri)
 	if !ok {
-		return t, mcp.ResourceNotFoundError(uri)
+		return t, notFound(uri)
 	}
 	return t, nil
 }
@@ -68,7 +68,11 @@ func (g *Gateway) onSubscribe(ctx context.Context, in *mcp.SubscribeRequest) err
 	if err != nil {
 		return err
 	}
-	return refused(ctx, g.subs.add(ctx, in.Session, t), false)
+	err = g.subs.add(ctx, in.Session, t)
+	if missing(err) {
+		return notFound(in.Params.URI)
+	}
+	return refused(ctx, err, false)
 }
 
 // onUnsubscribe is mcp.ServerOptions.UnsubscribeHandler. Of subscriptions/listen the context has ended by then.

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/penstock-mcp/penstock/hub/upstream"
+)
+
+// What goes wrong behind the guard becomes a sentence that says nothing of how a server is reached, and one without a
+// tool in it where the method has none.
+func TestErrorsOfServers(t *testing.T) {
+	inside := func(err error) error {
+		return &upstream.Error{Server: "fs", Op: "tools/call", Err: fmt.Errorf("dial 10.0.0.1: %w", err)}
+	}
+	for _, c := range []struct {
+		err  error
+		text string
+	}{
+		{upstream.ErrChanged, changedText},
+		{upstream.ErrNoTool, changedText},
+		{upstream.ErrTwice, changedText},
+		{upstream.ErrStale, changedText},
+		{upstream.ErrDown, downText},
+		{upstream.ErrNoServer, downText},
+		{upstream.ErrClosed, downText},
+		{upstream.ErrTimeout, slowText},
+		{upstream.ErrLost, lostText},
+		{errors.New("anything else"), brokenText},
+	} {
+		text, err := told(t.Context(), inside(c.err))
+		require.NoError(t, err)
+		require.Equal(t, c.text, text)
+		err = refused(t.Context(), inside(c.err), false)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "10.0.0.1")
+		require.NotContains(t, strings.ToLower(err.Error()), "server of this tool")
+	}
+	own := &jsonrpc.Error{Code: -32000, Message: "its own words"}
+	_, err := told(t.Context(), inside(own))
+	require.Equal(t, own, err, "a server's own answer is passed on")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = told(ended, inside(context.Canceled))
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, refused(t.Context(), nil, false))
+	require.ErrorIs(t, refused(t.Context(), nil, true), errInternal)
+}
+
+// What is not there is so in the words that the SDK and the guard have for it, and in JSON for any URI.
+func TestNotFound(t *testing.T) {
+	require.True(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: mcp.CodeResourceNotFound}}))
+	require.True(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: -32002}}))
+	require.False(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: jsonrpc.CodeInternalError}}))
+	require.False(t, missing(nil))
+
+	fs := newFake(t)
+	fs.addOthers()
+	w := newWorld(t, map[string]string{"hub.yaml": hubYAML(), "policy.yaml": policyYAML("resource:fs/x://*")}, map[string]*fake{"fs": fs}, nil)
+	cs := w.local(protocols[0], nil)
+	for _, tail := range []string{"a", "<&>", "ü\u2028\x7f", "\a\v\""} {
+		errs := []string{}
+		for _, uri := range []string{"x://", "y://"} { // allowed, and the server says that there is none; denied
+			_, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "penstock:fs:" + uri + tail})
+			var e *jsonrpc.Error
+			require.ErrorAs(t, err, &e)
+			errs = append(errs, strings.ReplaceAll(fmt.Sprint(e.Code, e.Message, string(e.Data)), uri, ""))
+		}
+		require.Equal(t, errs[0], errs[1])
+	}
+}
+
+// What is between the caller and the hub stays there, in both directions.
+func TestMetadataOfAHopStays(t *testing.T) {
+	meta := mcp.Meta{"progressToken": "t", "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": "c", "mine": 1}
+	require.Equal(t, mcp.Meta{"mine": 1}, outward(t.Context(), meta))
+	require.Len(t, meta, 4, "it is a copy")
+	require.Equal(t, mcp.Meta{"mine": 1, "progressToken": "t"}, inward(meta))
+	require.Nil(t, inward(nil))
+}
