@@ -203,7 +203,7 @@ func plain(err error) error {
 
 // ours reports whether a call was not sent.
 func ours(err error) bool {
-	for _, e := range []error{ErrNoTool, ErrTwice, ErrChanged, ErrStale, ErrNotSupported} {
+	for _, e := range []error{ErrDown, ErrNoTool, ErrTwice, ErrChanged, ErrStale, ErrNotSupported} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -91,13 +91,48 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestListsWithoutEnd(t *testing.T) {
-	h := one(t, program(t, "endless"))
-	st := h.status("s")
-	if st.State == Up || !errors.Is(st.Err, ErrTooMuch) || len(h.all("s")) != 0 {
-		t.Errorf("%+v", st)
+// A server that is replaced says its last before the next one says its first, however long that takes.
+func TestTheEndOfOneComesBeforeTheBeginningOfTheNext(t *testing.T) {
+	h := newHouse(t)
+	tell, reached, block := h.o.OnCatalog, make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(reached) })
+	h.o.OnCatalog = func(c Catalog) {
+		if !c.Up {
+			first()
+			<-block
+		}
+		tell(c)
 	}
-	h = one(t, program(t, "circle"))
+	h.apply(map[string]Server{"s": program(t, "plain", "X", "1")})
+	h.Apply(map[string]Server{})
+	<-reached
+	h.Apply(map[string]Server{"s": program(t, "plain", "X", "2")})
+	time.Sleep(200 * time.Millisecond) // time enough for the next one, were it not to wait
+	if n := len(h.all("s")); n != 1 {
+		t.Errorf("%d catalogs", n)
+	}
+	close(block)
+	await(t, "the next one", func() bool {
+		var up []bool
+		for _, c := range h.all("s") {
+			up = append(up, c.Up)
+		}
+		return slices.Equal(up, []bool{true, false, true})
+	})
+}
+
+func TestListsWithoutEnd(t *testing.T) {
+	for size, what := range map[string]string{"0": "more than 20000 items", "50000": "more than 67108864 bytes"} {
+		h := one(t, program(t, "endless", "SIZE", size))
+		st := h.status("s")
+		if st.State == Up || !errors.Is(st.Err, ErrTooMuch) || !strings.Contains(st.Err.Error(), what) || len(h.all("s")) != 0 {
+			t.Errorf("%+v", st)
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	h := one(t, program(t, "circle"))
 	if got := names(h.last("s")); !slices.Equal(got, []string{"t", "ta", "tb"}) {
 		t.Error(got)
 	}

@@ -121,3 +121,20 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+func TestAStreamEndsWithItsResponse(t *testing.T) {
+	tp := newTap()
+	if err := tp.note(context.Background(), "1", "tools/call"); err != nil {
+		t.Fatal(err)
+	}
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n") // and no end
+	}()
+	b := &body{rt: &roundTripper{tap: tp}, src: r, id: "1"}
+	got, err := io.ReadAll(newEvents(b))
+	if want := "id: 5\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"; err != nil || string(got) != want {
+		t.Errorf("%q %v", got, err)
+	}
+	_ = w.Close()
+}
