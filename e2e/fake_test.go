@@ -19,7 +19,7 @@ import (
 
 // fakeFolder is the environment variable that makes the test binary a server: it has one tool, act, whose description is
 // the text of the file "description" in that folder, now and whenever it changes; its process id is in "pid", and
-// what it was called with is appended to "calls".
+// what it was called with is appended to "calls". While there is a file "hold" its calls do not end.
 const fakeFolder = "PENSTOCK_E2E_SERVER"
 
 // runFake is the server. It ends with its standard input.
@@ -37,20 +37,29 @@ func runFake(dir string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+		CompletionHandler: func(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{r.Params.Ref.Name + r.Params.Ref.URI}}}, nil
+		},
+	})
 	var current atomic.Value
 	current.Store("")
+	act := func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Fprintf(calls, "%s %s\n", current.Load(), r.Params.Arguments)
+		held(ctx, dir)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "acted: " + string(r.Params.Arguments)}}}, nil
+	}
+	w := &worldOf{dir: dir, calls: calls, server: server, act: act}
 	describe := func() {
+		w.look()
 		text, err := os.ReadFile(filepath.Join(dir, "description"))
 		if err != nil || string(text) == current.Load() {
 			return
 		}
 		current.Store(string(text))
-		server.AddTool(&mcp.Tool{Name: "act", Description: string(text), InputSchema: object{"type": "object"}},
-			func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				fmt.Fprintf(calls, "%s %s\n", current.Load(), r.Params.Arguments)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "acted: " + string(r.Params.Arguments)}}}, nil
-			})
+		server.AddTool(&mcp.Tool{Name: "act", Description: string(text), InputSchema: object{"type": "object"}}, act)
 	}
 	describe()
 	go func() {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -199,6 +200,7 @@ type healthz struct {
 	Servers    []struct {
 		Server string `json:"server"`
 		State  string `json:"state"`
+		Tools  int    `json:"tools"`
 	} `json:"servers"`
 }
 
@@ -246,6 +248,8 @@ type goClient struct {
 	mu      sync.Mutex
 	asked   []string // the messages of elicitations
 	changed int      // list_changed of tools
+	updated []string // the URIs of resources that were updated
+	steps   int      // notifications of progress
 }
 
 type answering func(*mcp.ElicitRequest) (*mcp.ElicitResult, error)
@@ -270,6 +274,16 @@ func connectGoVersion(t *testing.T, transport mcp.Transport, answer answering, v
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.changed++
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.updated = append(c.updated, r.Params.URI)
+		},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.steps++
 		},
 	}
 	if answer != nil {
@@ -310,6 +324,13 @@ func (f *folder) overStdio() mcp.Transport {
 	return &mcp.CommandTransport{Command: cmd}
 }
 
+// told returns how often the tools were said to have changed, what was updated, and how often there was progress.
+func (c *goClient) told() (changed int, updated []string, steps int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed, slices.Clone(c.updated), c.steps
+}
+
 func (c *goClient) tools() []string {
 	c.t.Helper()
 	var names []string
@@ -318,6 +339,17 @@ func (c *goClient) tools() []string {
 		names = append(names, tool.Name)
 	}
 	return names
+}
+
+func (c *goClient) describe(name string) string {
+	c.t.Helper()
+	for tool, err := range c.Tools(c.t.Context(), nil) {
+		require.NoError(c.t, err)
+		if tool.Name == name {
+			return tool.Description
+		}
+	}
+	return ""
 }
 
 func (c *goClient) call(name string, args object) outcome {

@@ -47,7 +47,16 @@ func (e *tsError) Error() string { return fmt.Sprintf("%d %s", e.Code, e.Message
 // object is a JSON object.
 type object = map[string]any
 
+// newTSClient starts a client and connects it.
 func newTSClient(t *testing.T, connect object) *tsClient {
+	t.Helper()
+	c := startTSClient(t)
+	connect["op"] = "connect"
+	c.must(connect, nil)
+	return c
+}
+
+func startTSClient(t *testing.T) *tsClient {
 	t.Helper()
 	cmd := exec.Command("node", "client.mjs")
 	cmd.Dir = "node"
@@ -93,8 +102,6 @@ func newTSClient(t *testing.T, connect object) *tsClient {
 		}
 		_ = cmd.Wait()
 	})
-	connect["op"] = "connect"
-	c.must(connect, nil)
 	return c
 }
 
@@ -149,25 +156,45 @@ func (c *tsClient) request(method string, params, result any) error {
 	return c.do(object{"op": method, "params": params}, result)
 }
 
-// tools returns the names on all pages.
-func (c *tsClient) tools() []string {
+// listed is a tool as the client was told of it.
+type listed struct{ Name, Description string }
+
+// list returns the tools on all pages.
+func (c *tsClient) list() []listed {
 	c.t.Helper()
-	var names []string
+	var tools []listed
 	params := object{}
 	for {
 		var page struct {
-			Tools      []struct{ Name string }
+			Tools      []listed
 			NextCursor string
 		}
 		require.NoError(c.t, c.request("tools/list", params, &page))
-		for _, tool := range page.Tools {
-			names = append(names, tool.Name)
-		}
+		tools = append(tools, page.Tools...)
 		if page.NextCursor == "" {
-			return names
+			return tools
 		}
 		params["cursor"] = page.NextCursor
 	}
+}
+
+func (c *tsClient) tools() []string {
+	c.t.Helper()
+	var names []string
+	for _, tool := range c.list() {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func (c *tsClient) describe(name string) string {
+	c.t.Helper()
+	for _, tool := range c.list() {
+		if tool.Name == name {
+			return tool.Description
+		}
+	}
+	return ""
 }
 
 // outcome is what a caller is told by a call: the text of its result, or its error.
