@@ -111,18 +111,14 @@ func TestReloadingCallers(t *testing.T) {
 	yaml, err := os.ReadFile(w.path("hub.yaml"))
 	require.NoError(t, err)
 	alice := w.client(protocols[0], aliceToken, nil)
-	ended := make(chan struct{}, 2)
-	_, done, ok := w.g.web.streams.begin(t.Context(), nil)
+	stream, done, ok := w.g.web.streams.begin(t.Context(), nil)
 	require.True(t, ok)
 	defer done()
-	ctx, done, _ := w.g.web.streams.begin(t.Context(), nil)
-	defer done()
-	context.AfterFunc(ctx, func() { ended <- struct{}{} })
 
 	// bot goes to the default view.
 	w.write("hub.yaml", strings.ReplaceAll(string(yaml), "bot, view: reader", "bot, view: default"))
 	require.NoError(t, w.g.Reload(false))
-	<-ended // streams are ended: those behind them come in anew, if they may
+	require.Error(t, stream.Err(), "streams are ended: those behind them come in anew, if they may")
 	require.Equal(t, []string{"fs__read", "fs__write"}, toolNames(t, w.client(protocols[0], botToken, nil)))
 
 	// alice goes.
