@@ -330,7 +330,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			if err := h.Close(); err != nil {
 				t.Error(err)
 			}
-			if wrote.Load() > maxMessage*3/2 {
+			if wrote.Load() > 2*maxMessage-1 { // what is on its way when it is too much, the buffers of the network, counts as written
 				t.Errorf("%d bytes were read", wrote.Load())
 			}
 		})

@@ -20,6 +20,7 @@ import (
 
 func TestNoServerHoldsUpAnother(t *testing.T) {
 	nothingLeft(t)
+	dir := t.TempDir() // before the pool: it is removed when nobody writes there any more
 	h := newHouse(t, func(o *Options) { o.ConnectTimeout = time.Hour })
 	h.discover = time.Hour
 	block := make(chan struct{})
@@ -32,7 +33,7 @@ func TestNoServerHoldsUpAnother(t *testing.T) {
 	}
 	h.Apply(map[string]Server{
 		"deaf": program(t, "deaf"), "blind": program(t, "blind"), "gone": {Command: "penstock-no-such-program"},
-		"slow": program(t, "plain"), "good": program(t, "plain"), "dies": program(t, "short", "COUNT", filepath.Join(t.TempDir(), "c")),
+		"slow": program(t, "plain"), "good": program(t, "plain"), "dies": program(t, "short", "COUNT", filepath.Join(dir, "c")),
 	})
 	await(t, "the good one", func() bool { return len(h.last("good").Tools) == 1 })
 	if st := h.status("deaf"); st.State != Connecting {

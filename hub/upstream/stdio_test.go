@@ -117,7 +117,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 
 func TestAServerThatDiesAtOnceIsTriedAgainAndAgain(t *testing.T) {
 	nothingLeft(t)
-	path := filepath.Join(t.TempDir(), "count")
+	path, path2 := filepath.Join(t.TempDir(), "count"), filepath.Join(t.TempDir(), "count")
 	h := one(t, program(t, "short", "COUNT", path, "SECRET", "sesame-open-up"))
 	await(t, "attempts", func() bool { return h.status("s").Attempts >= 5 })
 	st := h.status("s")
@@ -128,7 +128,6 @@ func TestAServerThatDiesAtOnceIsTriedAgainAndAgain(t *testing.T) {
 	if len(h.all("s")) != 0 {
 		t.Error("a server that was never up is said to be down")
 	}
-	path2 := filepath.Join(t.TempDir(), "count")
 	h.apply(map[string]Server{"s": program(t, "third", "COUNT", path2)})
 	h.awaitState("s", Up)
 }
