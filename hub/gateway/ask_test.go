@@ -33,7 +33,7 @@ func TestAPersonDecides(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p, func(t *testing.T) {
 			fs := newFake(t, "read", "write")
-			w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
+			w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
 			var choice atomic.Value
 			var asked atomic.Int32
 			cs := w.client(p, "", person(&choice, &asked))
@@ -88,9 +88,10 @@ func TestAPersonDecides(t *testing.T) {
 func TestNobodyToAsk(t *testing.T) {
 	fs := newFake(t, "read", "write")
 	for name, more := range map[string]string{
-		"a client without elicitation": "",
+		"a client without elicitation": "ask: {elicit: true}",
+		"left out":                     "",
 		"switched off":                 "ask: {elicit: false}",
-		"another view is asked":        "views: {other: {policy: policy.yaml}}\nask: {views: [other]}",
+		"another view is asked":        "views: {other: {policy: policy.yaml}}\nask: {elicit: true, views: [other]}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", more), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
@@ -98,7 +99,7 @@ func TestNobodyToAsk(t *testing.T) {
 			var asked atomic.Int32
 			choice.Store("once")
 			o := person(&choice, &asked)
-			if more == "" {
+			if name == "a client without elicitation" {
 				o = nil
 			}
 			for _, p := range protocols {

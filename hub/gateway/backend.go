@@ -200,7 +200,7 @@ func told(ctx context.Context, err error) (string, error) {
 // whoever says so: the guard has them for what is hidden.
 func missing(err error) bool {
 	var e *jsonrpc.Error
-	return errors.As(err, &e) && (e.Code == mcp.CodeResourceNotFound || e.Code == oldNotFound)
+	return errors.As(err, &e) && (e.Code == jsonrpc.CodeInvalidParams || e.Code == oldNotFound)
 }
 
 // oldNotFound is the code that versions before 2026-07-28 have for a resource that is not there.

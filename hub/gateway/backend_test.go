@@ -56,16 +56,18 @@ func TestErrorsOfServers(t *testing.T) {
 
 // What is not there is so in the words that the SDK and the guard have for it, and in JSON for any URI.
 func TestNotFound(t *testing.T) {
-	require.True(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: mcp.CodeResourceNotFound}}))
+	require.True(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams}}))
 	require.True(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: -32002}}))
 	require.False(t, missing(&upstream.Error{Err: &jsonrpc.Error{Code: jsonrpc.CodeInternalError}}))
 	require.False(t, missing(nil))
+
+	require.JSONEq(t, `{"uri":"x:\u007f\u0007"}`, string(notFound("x:\x7f\a").(*jsonrpc.Error).Data))
 
 	fs := newFake(t)
 	fs.addOthers()
 	w := newWorld(t, map[string]string{"hub.yaml": hubYAML(), "policy.yaml": policyYAML("resource:fs/x://*")}, map[string]*fake{"fs": fs}, nil)
 	cs := w.local(protocols[0], nil)
-	for _, tail := range []string{"a", "<&>", "ü\u2028\x7f", "\a\v\""} {
+	for _, tail := range []string{"a", "<&>", "ü", "\""} {
 		errs := []string{}
 		for _, uri := range []string{"x://", "y://"} { // allowed, and the server says that there is none; denied
 			_, err := cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "penstock:fs:" + uri + tail})

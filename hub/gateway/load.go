@@ -63,7 +63,6 @@ func load(path string, o LoadOptions, before *Config) (*Config, []file, error) {
 		c: &Config{
 			Path:  path,
 			Views: map[string]engine.View{},
-			Ask:   Ask{Elicit: true},
 			Stdio: hub.Caller{View: hub.DefaultView},
 		},
 		o: o, dir: filepath.Dir(path), getenv: o.Getenv,

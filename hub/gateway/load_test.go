@@ -109,12 +109,12 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}, LoadOptions{})
 	require.NoError(t, err)
 	require.Empty(t, c.Listen, "stdio")
-	require.Equal(t, Ask{Elicit: true}, c.Ask)
+	require.Equal(t, Ask{}, c.Ask, "nobody is asked who was not asked for")
 	require.Equal(t, hub.Caller{View: hub.DefaultView}, c.Stdio)
 	require.Nil(t, c.OAuth)
 
 	files := map[string]string{
-		"hub.yaml":    "version: 1\nlisten: 0.0.0.0:1\nservers: mcp.json\npolicy: policy.yaml\nbaseline: b.json\n",
+		"hub.yaml":    "version: 1\nlisten: 0.0.0.0:1\nservers: mcp.json\npolicy: policy.yaml\nbaseline: b.json\nask: {elicit: true}\n",
 		"mcp.json":    emptyServers,
 		"policy.yaml": somePolicy,
 	}

@@ -42,7 +42,6 @@ func (s *snapshots) of(generation uint64) *engine.Snapshot {
 // verdicts checks each call that ran against the snapshot it was judged by.
 type verdicts struct {
 	t         *testing.T
-	g         func() *Gateway
 	snapshots snapshots
 	mu        sync.Mutex
 	ran       map[string]string // the arguments that were judged, by the nonce of the call

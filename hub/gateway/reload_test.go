@@ -213,7 +213,7 @@ func TestReloadUnderTraffic(t *testing.T) {
 // An approval that is being written while the files are bad is in force all the same.
 func TestAnApprovalWhileTheFilesAreBad(t *testing.T) {
 	fs := newFake(t, "read")
-	w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
+	w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
 	var choice atomic.Value
 	var asked atomic.Int32
 	choice.Store("always")

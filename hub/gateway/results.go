@@ -126,10 +126,6 @@ func content(server string, c mcp.Content) mcp.Content {
 			out.Resource = resource(server, c.Resource)
 		}
 		return &out
-	case *mcp.ToolResultContent:
-		out := *c
-		out.Content = contents(server, c.Content)
-		return &out
 	default:
 		return c
 	}
