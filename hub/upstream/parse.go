@@ -12,6 +12,7 @@ package upstream
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,13 +22,26 @@ import (
 )
 
 // ignored are the keys of an entry that other clients have and that change nothing here: how they show a server, how long
-// they wait, and which of its tools they call without asking or not at all. What may be called is for the policy to say,
-// so that the last ones widen nothing; that they do not restrict anything either, operators have to know.
+// they wait, and which of its tools they call without asking. What may be called is for the policy to say.
 var ignored = []string{
-	"alwaysAllow", "autoApprove", "disabledTools", "enabledTools", "includeTools", "excludeTools", "trust", // what it may do
+	"alwaysAllow", "autoApprove", "trust", // what it may do
 	"description", "name", "icon", "title", "version", "gallery", "note", "notes", "tags", "_comment", "$schema", // how it is shown
-	"timeout", "startupTimeout", "initTimeout", "startup_timeout_sec", "tool_timeout_sec", "dev", "sandboxEnabled", // how it is run
+	"timeout", "startupTimeout", "initTimeout", "startup_timeout_sec", "tool_timeout_sec", "dev", // how it is run
 }
+
+// restricting are the keys by which other clients take something away. To read them over would give it back.
+var restricting = map[string]string{
+	"disabledTools":  excludeHint,
+	"excludeTools":   excludeHint,
+	"enabledTools":   includeHint,
+	"includeTools":   includeHint,
+	"sandboxEnabled": "the hub has no sandbox to run it in (take it out, or let the command start one)",
+}
+
+const (
+	excludeHint = `it takes nothing away here (take it out, and write the tools under filter.exclude of the policy, as "SERVER/TOOL")`
+	includeHint = `it takes nothing away here (take it out, and write the tools under filter.include of the policy, as "SERVER/TOOL")`
+)
 
 // ParseServers reads a configuration of servers: a JSON object with the key mcpServers, or servers, as clients of MCP
 // have it. Other keys beside it are another program's and are not looked at. name is the file's, for messages. getenv
@@ -39,7 +53,7 @@ var ignored = []string{
 //
 // In command, args, env, cwd, url and headers, ${VAR} is the variable VAR, which must be set, and ${VAR:-default} has a
 // default. The keys that other clients have and that change nothing here, such as autoApprove, timeout or description,
-// are skipped.
+// are skipped; those that would take tools away, such as disabledTools, are errors unless they are empty.
 func ParseServers(name string, data []byte, getenv func(string) (string, bool)) (map[string]Server, error) {
 	var servers map[string]Server
 	err := policyfile.Read(data, policyfile.Options{File: name}, func(v policyfile.Value) {
@@ -213,6 +227,13 @@ func (e *entry) read(v policyfile.Value) (Server, bool) {
 	for _, k := range ignored {
 		keys = append(keys, policyfile.Key{Name: k, Read: func(policyfile.Value) {}})
 	}
+	for _, k := range slices.Sorted(maps.Keys(restricting)) {
+		keys = append(keys, policyfile.Key{Name: k, Read: func(v policyfile.Value) {
+			if !isEmpty(v) {
+				e.fail(v, "%s", restricting[k])
+			}
+		}})
+	}
 	known := func(k string) bool {
 		return slices.ContainsFunc(keys, func(key policyfile.Key) bool { return key.Name == k })
 	}
@@ -251,6 +272,15 @@ func (e *entry) check(v policyfile.Value) {
 			}
 		}
 	}
+}
+
+// isEmpty reports whether a value asks for nothing: null, false and an empty list.
+func isEmpty(v policyfile.Value) bool {
+	switch string(v.Encode()) {
+	case "null", "false", "[]":
+		return true
+	}
+	return false
 }
 
 func (e *entry) flag(v policyfile.Value) bool {

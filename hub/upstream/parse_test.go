@@ -30,7 +30,7 @@ func TestConfigurationsOfOtherClients(t *testing.T) {
 			map[string]Server{"fs": {Command: "npx", Args: []string{"-y", "pkg", "/data"}, Env: map[string]string{"K": "v", "N": ""}}}},
 		"claude code": {`{"mcpServers":{"a":{"type":"stdio","command":"${CMD:-run}","args":[],"env":{}},"b":{"type":"http","url":"https://${HOST}/mcp","headers":{"Authorization":"Bearer ${TOKEN}"}}}}`,
 			map[string]Server{"a": {Command: "run", Env: map[string]string{}}, "b": {URL: "https://h.example/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"}}}},
-		"cursor": {`{"mcpServers":{"a":{"command":"x","env":{"T":"${env:TOKEN}"},"autoApprove":["*"],"alwaysAllow":["y"],"timeout":60,"disabled":true,"disabledTools":["z"]}}}`,
+		"cursor": {`{"mcpServers":{"a":{"command":"x","env":{"T":"${env:TOKEN}"},"autoApprove":["*"],"alwaysAllow":["y"],"timeout":60,"disabled":true,"disabledTools":[]}}}`,
 			map[string]Server{"a": {Command: "x", Env: map[string]string{"T": "sesame"}, Disabled: true}}},
 		"vs code": {`{"inputs":[],"servers":{"a":{"type":"http","url":"http://localhost:1/mcp"}}}`,
 			map[string]Server{"a": {URL: "http://localhost:1/mcp"}}},
@@ -195,4 +195,24 @@ func FuzzParseServers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What another client takes away must not come back by being read over.
+func TestKeysThatTakeToolsAwayAreRefused(t *testing.T) {
+	for key := range restricting {
+		read := func(value string) (map[string]Server, error) {
+			return ParseServers("mcp.json", []byte(`{"mcpServers":{"a":{"command":"x",`+"\n"+`"`+key+`":`+value+`}}}`), nil)
+		}
+		for _, value := range []string{`["z"]`, `{"z":true}`, `"z"`, `true`, `1`} {
+			servers, err := read(value)
+			if servers != nil || err == nil || !strings.Contains(err.Error(), "mcp.json:2:") || !strings.Contains(err.Error(), "take it out") {
+				t.Errorf("%s: %s: %v, %v", key, value, servers, err)
+			}
+		}
+		for _, value := range []string{`[]`, `null`, `false`} {
+			if servers, err := read(value); err != nil || len(servers) != 1 {
+				t.Errorf("%s: %s: %v, %v", key, value, servers, err)
+			}
+		}
+	}
 }
