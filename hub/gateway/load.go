@@ -146,43 +146,42 @@ func (c *Config) compiled(path, sum string) (engine.View, bool) {
 	return engine.View{}, false
 }
 
+// loadServers reads the file of the servers, if they are in one, and makes paths absolute: a server runs, where nothing else
+// is said, in the folder of the file that names it.
 func (r *reader) loadServers(read *files) error {
-	name, data, dir := r.c.Path, r.inline, r.dir
+	file := r.c.Path
 	if r.servers.path != "" {
-		var err error
-		name, dir = r.servers.path, filepath.Dir(r.servers.path)
-		if data, err = read.load(r.servers.path); err != nil {
+		file = r.servers.path
+		data, err := read.load(file)
+		if err != nil {
 			return r.servers.cannot(err)
 		}
-	} else {
-		data = []byte(`{"mcpServers":` + string(data) + `}`)
+		if r.c.Servers, err = upstream.ParseServers(file, data, r.getenv); err != nil {
+			return err
+		}
 	}
-	servers, err := upstream.ParseServers(name, data, r.getenv)
+	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
-		if r.servers.path == "" {
-			return r.servers.cannot(err)
-		}
-		return err
+		return r.servers.cannot(err)
 	}
-	var errs []error
-	for _, id := range sorted(servers) {
-		s := servers[id]
-		if err := engine.CheckServerID(id); err != nil {
-			errs = append(errs, r.servers.cannot(err))
+	under := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
 		}
-		if s.Dir != "" && !filepath.IsAbs(s.Dir) {
-			s.Dir = filepath.Join(dir, s.Dir)
-		}
-		if strings.ContainsRune(s.Command, filepath.Separator) && !filepath.IsAbs(s.Command) {
-			s.Command, err = filepath.Abs(filepath.Join(dir, s.Command))
-			if err != nil {
-				errs = append(errs, r.servers.cannot(err))
-			}
-		}
-		servers[id] = s
+		return filepath.Join(dir, path)
 	}
-	r.c.Servers = servers
-	return errors.Join(errs...)
+	for _, id := range sorted(r.c.Servers) {
+		s := r.c.Servers[id]
+		if s.URL != "" {
+			continue
+		}
+		s.Dir = under(s.Dir)
+		if strings.ContainsRune(s.Command, filepath.Separator) {
+			s.Command = under(s.Command)
+		}
+		r.c.Servers[id] = s
+	}
+	return nil
 }
 
 func (r *reader) loadBaseline(read *files) error {
@@ -192,6 +191,10 @@ func (r *reader) loadBaseline(read *files) error {
 	r.c.BaselinePath = r.baseline.path
 	data, err := read.load(r.baseline.path)
 	if errors.Is(err, fs.ErrNotExist) {
+		// It may come later, but somebody has to be able to write it.
+		if info, err := os.Stat(filepath.Dir(r.baseline.path)); err != nil || !info.IsDir() {
+			return r.baseline.cannot(fmt.Errorf("there is no folder %s to write it to (make it, or name another file)", filepath.Dir(r.baseline.path)))
+		}
 		return nil
 	}
 	if err != nil {

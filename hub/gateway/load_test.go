@@ -142,6 +142,11 @@ func TestBadFiles(t *testing.T) {
 		{"no such view", "servers: mcp.json\npolicy: policy.yaml\nviews: {reader: {policy: policy.yaml}}\nstdio: {view: raeder}",
 			`hub.yaml:5:15: stdio.view: unknown view "raeder" (did you mean "reader"?)`},
 		{"a bad address", "listen: \"8410\"\nservers: mcp.json\npolicy: policy.yaml", `hub.yaml:2:9: listen: "8410" is no address (write host:port`},
+		{"no such port", "listen: 127.0.0.1:99999\nservers: mcp.json\npolicy: policy.yaml", `"127.0.0.1:99999" is no address`},
+		{"one address for two", "listen: 127.0.0.1:1\nadmin: 127.0.0.1:1\nservers: mcp.json\npolicy: policy.yaml", "admin: it is the address of listen, too"},
+		{"bad servers in the file", "mcpServers:\n  a:\n    command: x\n    args: [\"${NONE}\"]\n  b: {}\npolicy: policy.yaml", "hub.yaml:5:12: mcpServers.a.args[0]: "},
+		{"one more of them", "mcpServers:\n  a:\n    command: x\n    args: [\"${NONE}\"]\n  b: {}\npolicy: policy.yaml", "hub.yaml:6:6: mcpServers.b: "},
+		{"nowhere to write the baseline", "servers: mcp.json\npolicy: policy.yaml\nbaseline: nowhere/b.json", "hub.yaml:4:11: baseline: there is no folder nowhere to write it to"},
 		{"from outside", "listen: 0.0.0.0:8410\nservers: mcp.json\npolicy: policy.yaml", "hub.yaml:2:9: listen: 0.0.0.0:8410 can be reached from outside"},
 		{"every interface", "listen: \":8410\"\nservers: mcp.json\npolicy: policy.yaml", "can be reached from outside"},
 		{"nobody", "servers: mcp.json\npolicy: policy.yaml\ncallers: []", "hub.yaml:4:10: callers: nobody may come in"},
@@ -184,6 +189,23 @@ func TestBadFiles(t *testing.T) {
 }
 
 // All that is wrong is told at once.
+// A server runs in the folder of the file that names it, whichever folder the hub was started in.
+func TestWhereServersRun(t *testing.T) {
+	c, err := loadFiles(t, map[string]string{
+		"hub.yaml":    "version: 1\nservers: mcp.json\npolicy: policy.yaml\n",
+		"mcp.json":    `{"mcpServers": {"a": {"command": "node"}, "b": {"command": "./b", "cwd": "c"}, "u": {"url": "https://example.com/mcp"}}}`,
+		"policy.yaml": somePolicy,
+	}, LoadOptions{})
+	require.NoError(t, err)
+	dir, err := filepath.Abs(filepath.Dir(c.Path))
+	require.NoError(t, err)
+	require.Equal(t, "node", c.Servers["a"].Command)
+	require.Equal(t, dir, c.Servers["a"].Dir)
+	require.Equal(t, filepath.Join(dir, "b"), c.Servers["b"].Command)
+	require.Equal(t, filepath.Join(dir, "c"), c.Servers["b"].Dir)
+	require.Empty(t, c.Servers["u"].Dir)
+}
+
 func TestEveryProblemIsTold(t *testing.T) {
 	_, err := loadFiles(t, map[string]string{
 		"hub.yaml": "version: 1\nservers: none.json\npolicy: bad.yaml\nbaseline: bad.json\n",

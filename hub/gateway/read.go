@@ -8,10 +8,12 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/upstream"
 	"github.com/penstock-mcp/penstock/policyfile"
 )
 
@@ -37,7 +39,6 @@ type reader struct {
 
 	policies map[string]ref // by view
 	servers  ref            // "" where they are inline
-	inline   []byte
 	baseline ref
 	named    []viewName
 	tokens   map[[sha256.Size]byte]int
@@ -57,10 +58,8 @@ func (r *reader) read(v policyfile.Value) {
 		policyfile.Key{Name: "servers", Read: func(v policyfile.Value) { r.servers, hasServers = r.path(v, "servers"), true }},
 		policyfile.Key{Name: "mcpServers", Read: func(v policyfile.Value) {
 			inline, hasInline = v, true
-			if _, ok := v.JSON(); ok {
-				r.inline = v.Encode()
-				r.servers.at, r.servers.key = v.Position(), "mcpServers"
-			}
+			r.servers.at, r.servers.key = v.Position(), "mcpServers"
+			r.c.Servers = upstream.ReadServers(v, r.getenv)
 		}},
 		policyfile.Key{Name: "policy", Required: true, Read: func(v policyfile.Value) { r.policies[hub.DefaultView] = r.path(v, "policy") }},
 		policyfile.Key{Name: "views", Read: r.views},
@@ -82,6 +81,9 @@ func (r *reader) read(v policyfile.Value) {
 		inline.Fail("the servers stand in a file, too (keep one of servers and mcpServers)")
 	case !hasServers && !hasInline:
 		v.Fail(`there are no servers (name a file with "servers", or write them under "mcpServers")`)
+	}
+	if r.c.Admin != "" && r.c.Admin == r.c.Listen {
+		v.Fail("admin: it is the address of listen, too (give it a port of its own)")
 	}
 	if r.c.OnlyApproved && r.baseline.path == "" {
 		v.Fail(`only_approved: nothing is approved without a baseline (name its file with "baseline")`)
@@ -141,7 +143,8 @@ func (r *reader) address(v policyfile.Value) string {
 
 // checkAddress says what is wrong with an address to listen at.
 func checkAddress(address string) error {
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(address)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 && port != "0" {
 		return fmt.Errorf("%q is no address (write host:port, such as 127.0.0.1:8410)", address)
 	}
 	return nil
