@@ -85,6 +85,7 @@ type Gateway struct {
 	catalogs *catalogs
 	subs     *subscriptions
 	calls    calls
+	notices  notices
 	guard    *hub.Guard
 	server   *mcp.Server
 	web      *web
@@ -198,7 +199,7 @@ func (g *Gateway) assemble(c *Config) error {
 		receiving = slices.Insert(receiving, 0, tracing.Middleware())
 	}
 	g.server.AddReceivingMiddleware(receiving...)
-	g.server.AddSendingMiddleware(g.guard.SendingMiddleware())
+	g.server.AddSendingMiddleware(g.notices.middleware, g.guard.SendingMiddleware())
 	g.web = newWeb(g, c)
 	return nil
 }

@@ -49,6 +49,8 @@ func newWeb(g *Gateway, c *Config) *web {
 	})
 	w := &web{g: g}
 	w.mcp = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw, done := newTimely(rw, takeTimeout)
+		defer done()
 		if r.Method == http.MethodPost {
 			limitBody(rw, r)
 		}
