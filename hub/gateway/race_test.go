@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -207,7 +208,7 @@ func (r *recorder) define(name, description string) {
 func (r *recorder) seen() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.got
+	return maps.Clone(r.got) // a call that was given up may still come
 }
 
 // approve writes a tool into a baseline.
