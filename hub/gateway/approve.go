@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
@@ -25,7 +26,17 @@ func (g *Gateway) approver(c *Config) hub.Approver {
 	}
 	if c.Ask.Remember {
 		store := approval.NewStore(c.BaselinePath, g.remembered)
-		o.Remember = store.Remember
+		o.Remember = func(ctx context.Context, r *hub.ApprovalRequest) error {
+			err := store.Remember(ctx, r)
+			if err != nil {
+				g.log.Error("an approval could not be kept", "server", r.Target.Server, "tool", strconv.Quote(r.Target.Name),
+					"baseline", c.BaselinePath, "error", err)
+			} else {
+				g.log.Info("a tool was approved for good", "server", r.Target.Server, "tool", strconv.Quote(r.Target.Name),
+					"principal", strconv.Quote(r.Caller.Principal), "baseline", c.BaselinePath)
+			}
+			return err
+		}
 	}
 	return &asked{approval.New(o), c.Ask.Views}
 }

@@ -33,6 +33,7 @@ const (
 	slowText     = "The server of this tool took too long to answer. Whether the call was carried out is not known."
 	lostText     = "The connection to the server of this tool ended while the call was running. Whether it was carried out is not known."
 	brokenText   = "The server of this tool gave no answer that could be read."
+	stoppedText  = "This server stopped while the call was running. Whether it was carried out is not known."
 	stoppingText = "This server is stopping and takes no more calls."
 	inputText    = "The tool asked for more input, in a way that this session cannot give."
 )
@@ -183,6 +184,8 @@ func told(ctx context.Context, err error) (string, error) {
 		return changedText, nil
 	case is(err, upstream.ErrDown, upstream.ErrNoServer, upstream.ErrClosed):
 		return downText, nil
+	case errors.Is(context.Cause(ctx), errStopping):
+		return stoppedText, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.As(err, &own):

@@ -12,9 +12,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,13 +36,14 @@ type gate struct {
 	oauth   *issuer // nil: there is none
 
 	guarded  func(http.Handler) http.Handler // auth.RequireBearerToken; nil where anybody may come in
+	refused  func(*http.Request, error)      // hears of a token that is refused
 	metadata http.Handler                    // of RFC 9728; nil where there is none
 	path     string                          // where it is served
 }
 
 // newGate returns the gate of a configuration. It takes the issuer's keys over from before where it is the same.
-func newGate(c *Config, before *gate) *gate {
-	g := &gate{callers: c.Callers}
+func newGate(c *Config, before *gate, refused func(*http.Request, error)) *gate {
+	g := &gate{callers: c.Callers, refused: refused}
 	if !c.authenticates() {
 		return g
 	}
@@ -59,7 +63,13 @@ func newGate(c *Config, before *gate) *gate {
 			BearerMethodsSupported: []string{"header"},
 		})
 	}
-	g.guarded = auth.RequireBearerToken(g.verify, o)
+	g.guarded = auth.RequireBearerToken(func(ctx context.Context, token string, r *http.Request) (*auth.TokenInfo, error) {
+		info, err := g.verify(ctx, token)
+		if err != nil && g.refused != nil {
+			g.refused(r, err)
+		}
+		return info, err
+	}, o)
 	return g
 }
 
@@ -73,8 +83,8 @@ func metadataURL(resource string) *url.URL {
 	return u
 }
 
-// verify is the gate's auth.TokenVerifier.
-func (g *gate) verify(ctx context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
+// verify says whose a token is.
+func (g *gate) verify(ctx context.Context, token string) (*auth.TokenInfo, error) {
 	if c, ok := g.static(token); ok {
 		info := tokenInfo("token:"+c.Principal, hub.Caller{Principal: c.Principal, View: c.View, Attributes: c.Attributes})
 		if g.oauth != nil {
@@ -143,4 +153,31 @@ func (g *Gateway) caller(extra *mcp.RequestExtra) (hub.Caller, error) {
 	default:
 		return hub.Caller{}, errNoCaller
 	}
+}
+
+// refusals tells the log of tokens that are refused: at most one a second, since anybody can send any number.
+type refusals struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	last  time.Time
+	since int // how many were not told
+}
+
+func (f *refusals) note(r *http.Request, err error) {
+	f.mu.Lock()
+	now := time.Now()
+	if now.Sub(f.last) < time.Second {
+		f.since++
+		f.mu.Unlock()
+		return
+	}
+	untold := f.since
+	f.last, f.since = now, 0
+	f.mu.Unlock()
+	from := ""
+	if r != nil {
+		from = r.RemoteAddr
+	}
+	f.log.Warn("a token was refused", "from", from, "error", err, "untold", untold)
 }

@@ -4,13 +4,18 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 )
+
+// errStopping is the cause of a call's end that was given up because the gateway stops.
+var errStopping = errors.New("the gateway stops")
 
 // calls counts what runs. The zero value is ready.
 type calls struct {
 	mu      sync.Mutex
-	running map[*context.CancelFunc]struct{}
+	running map[*context.CancelCauseFunc]struct{}
 	closed  bool
 	idle    chan struct{} // closed when nothing runs any more; nil until somebody waits
 }
@@ -22,13 +27,13 @@ func (c *calls) begin(ctx context.Context) (_ context.Context, done func(), ok b
 	if c.closed {
 		return ctx, nil, false
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	if c.running == nil {
-		c.running = map[*context.CancelFunc]struct{}{}
+		c.running = map[*context.CancelCauseFunc]struct{}{}
 	}
 	c.running[&cancel] = struct{}{}
 	return ctx, func() {
-		cancel()
+		cancel(nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.running, &cancel)
@@ -38,6 +43,9 @@ func (c *calls) begin(ctx context.Context) (_ context.Context, done func(), ok b
 		}
 	}, true
 }
+
+// giveUp is how long calls that are given up have to say so to their callers.
+const giveUp = time.Second
 
 // drain lets no more calls begin, and waits for those that run until ctx ends. Then it gives up the rest.
 func (c *calls) drain(ctx context.Context) {
@@ -58,8 +66,14 @@ func (c *calls) drain(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for cancel := range c.running {
-		(*cancel)()
+		(*cancel)(errStopping)
+	}
+	c.mu.Unlock()
+	t := time.NewTimer(giveUp)
+	defer t.Stop()
+	select {
+	case <-idle:
+	case <-t.C:
 	}
 }

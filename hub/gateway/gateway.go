@@ -22,8 +22,8 @@
 //
 // # Reverse proxies
 //
-// A request that comes in on a loopback address with another Host is refused, against DNS rebinding. A proxy on the same
-// machine has to pass on a Host of localhost.
+// Where nobody has to say who he is, a request that comes in on a loopback address with another Host is refused, against DNS
+// rebinding. Where tokens are asked for, a proxy may pass on whatever Host it has.
 package gateway
 
 import (
@@ -35,6 +35,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -70,8 +71,8 @@ type Options struct {
 	// Load says how the configuration was loaded, and is loaded again.
 	Load LoadOptions
 
-	// Trigger has the configuration loaded anew, whether or not it changed, for each value received. Nil: it is when a
-	// file has changed.
+	// Trigger has the configuration loaded anew, whether or not it changed, and the file of the audit log opened anew, for
+	// each value received. Nil: the configuration is loaded when a file has changed, and the audit log stays as it is.
 	Trigger <-chan os.Signal
 }
 
@@ -90,7 +91,8 @@ type Gateway struct {
 	server   *mcp.Server
 	web      *web
 	metrics  *metrics
-	audit    io.Closer // nil: there is nothing to close
+	audit    *auditFile // nil: there is none
+	refusals refusals
 
 	state  atomic.Pointer[state]
 	reload reloader
@@ -131,7 +133,8 @@ func New(c *Config, o Options) (*Gateway, error) {
 	}
 	g := &Gateway{o: o, log: o.Logger, engine: e}
 	g.background, g.cancel = context.WithCancel(context.Background())
-	g.state.Store(&state{c, newGate(c, nil)})
+	g.refusals.log = o.Logger
+	g.state.Store(&state{c, newGate(c, nil, g.refusals.note)})
 	g.reload.attempt = c.files
 	g.catalogs = newCatalogs(e, g.nudge)
 	g.pool = upstream.NewPool(upstream.Options{
@@ -240,7 +243,7 @@ func (g *Gateway) auditLog(a Audit) (hub.Observer, error) {
 	case stderrFile:
 		w = os.Stderr
 	default:
-		f, err := os.OpenFile(a.File, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := openAudit(a.File)
 		if err != nil {
 			return nil, fmt.Errorf("audit.file: %w", err)
 		}
@@ -310,11 +313,19 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// quiet is the handler of the SDK's logger, which speaks of every session: only what is wrong is passed on.
+// quiet is the handler of the SDK's logger, which speaks of every session: only what is wrong is passed on. That a client
+// which went away was not told something is not.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, "undelivered message") {
+		return nil
+	}
+	return q.Handler.Handle(ctx, r)
 }
 
 func (q quiet) WithAttrs(a []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(a)} }

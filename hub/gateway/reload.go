@@ -43,6 +43,11 @@ func (g *Gateway) watch(ctx context.Context) {
 		case <-t.C:
 			g.Reload(false)
 		case <-g.o.Trigger:
+			if g.audit != nil {
+				if err := g.audit.Reopen(); err != nil {
+					g.log.Error("the audit log could not be opened anew, and goes on in the old file", "error", err)
+				}
+			}
 			g.Reload(true)
 		}
 	}
@@ -102,7 +107,7 @@ func (g *Gateway) apply(s *state, c *Config) error {
 	next := &state{c, s.gate}
 	admits := !reflect.DeepEqual(old.Callers, c.Callers) || !reflect.DeepEqual(old.OAuth, c.OAuth)
 	if admits {
-		next.gate = newGate(c, s.gate)
+		next.gate = newGate(c, s.gate, g.refusals.note)
 	}
 	// The policy comes first: whoever comes in by the new callers is judged by it, and a caller whose view has gone sees
 	// nothing until then.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/penstock-mcp/penstock/hub/upstream"
 )
 
 // patience is how long Run waits for the servers before it serves: a client that lists tools once, at the start, is to
@@ -102,7 +103,13 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) Serve(ctx context.Context, web, admin net.Listener) error {
 	g.Start()
 	settle, done := context.WithTimeout(ctx, patience)
-	_ = g.Settled(settle)
+	if err := g.Settled(settle); err != nil && ctx.Err() == nil {
+		for _, s := range g.pool.Status() {
+			if s.State == upstream.Connecting {
+				g.log.Warn("a server is not up yet, and callers do not see its tools until it is", "server", s.Server)
+			}
+		}
+	}
 	done()
 
 	ctx, cancel := context.WithCancel(ctx)

@@ -41,11 +41,16 @@ func newWeb(g *Gateway, c *Config) *web {
 	if session == 0 {
 		session = defaultSession
 	}
+	// A web page that has got its own name to mean this machine has no token, so where tokens are asked for any Host will
+	// do: a proxy passes on the one that the world knows.
+	anyHost := c.authenticates()
 	kept := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
-		Logger: slog.New(quiet{g.log.Handler()}), SessionTimeout: session, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: anyHost,
+		Logger:                     slog.New(quiet{g.log.Handler()}), SessionTimeout: session, MaxRequestBodyBytes: maxBody,
 	})
 	alone := mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
-		Logger: slog.New(quiet{g.log.Handler()}), Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: anyHost,
+		Logger:                     slog.New(quiet{g.log.Handler()}), Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
 	})
 	w := &web{g: g}
 	w.mcp = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
