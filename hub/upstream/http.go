@@ -67,6 +67,10 @@ func newHTTP(ctx context.Context, s Server, t *tap) (mcp.Transport, func(), erro
 
 // RoundTrip sends a request of the SDK to the real URL, and lets the tap look at what goes out and what comes back.
 func (rt *roundTripper) RoundTrip(in *http.Request) (*http.Response, error) {
+	if err := rt.ctx.Err(); err != nil {
+		// A request that is begun after the idle connections were closed would leave one of its own.
+		return nil, err
+	}
 	if in.Method == http.MethodGet {
 		return rt.early(in)
 	}
@@ -108,7 +112,11 @@ func (rt *roundTripper) send(ctx context.Context, in *http.Request) (resp *http.
 		}
 		var method string
 		id, method = requestOf(data)
-		if id != "" {
+		switch {
+		case method == "":
+			defer rt.tap.replied(id)
+			id = ""
+		case id != "":
 			if err := rt.tap.note(in.Context(), id, method); err != nil {
 				return nil, "", err
 			}

@@ -99,6 +99,9 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if err := c.tap.sent(ctx, msg); err != nil {
 		return err
 	}
+	if answer, ok := msg.(*jsonrpc.Response); ok {
+		defer c.tap.replied(idText(answer.ID))
+	}
 	o := outgoing{append(data, '\n'), make(chan error, 1)}
 	select {
 	case c.out <- o:

@@ -7,6 +7,7 @@
 //	a response to tools/call      structuredContent
 //	a notification                all of it, and it is handled here, in the order it came: the SDK would queue without bound,
 //	                              and panics on some that lack params
+//	a request                     nothing, where too many of the server's own wait for their answer: the SDK would queue these, too
 //
 // Everything else goes through as it came. Lines and events that are not JSON-RPC are counted and dropped.
 
@@ -76,6 +77,7 @@ type tap struct {
 
 	mu      sync.Mutex
 	pending map[string]pending // by the request's id, as JSON
+	asked   map[string]bool    // the server's own requests that were not answered, by id, as JSON
 	spoke   bool               // the server has sent a JSON-RPC message: it lives
 	junk    int                // how many lines or events were dropped
 	last    time.Time          // when that was reported last
@@ -103,6 +105,32 @@ func plainID(raw []byte) string {
 		return ""
 	}
 	return idText(id)
+}
+
+// maxAsked bounds the requests of a server that are not answered yet. The hub offers nothing that could be asked for, so
+// that they are pings, and refused; but a server that asks and does not read the answers would fill the memory.
+const maxAsked = 64
+
+// asks notes a request of the server, and reports whether the SDK is to see it: neither one too many, nor one whose id is
+// taken.
+func (t *tap) asks(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id == "" || t.asked[id] || len(t.asked) >= maxAsked {
+		return false
+	}
+	if t.asked == nil {
+		t.asked = map[string]bool{}
+	}
+	t.asked[id] = true
+	return true
+}
+
+// replied is called when an answer to a request of the server has gone out, or never will.
+func (t *tap) replied(id string) {
+	t.mu.Lock()
+	delete(t.asked, id)
+	t.mu.Unlock()
 }
 
 // sent notes a request that goes out.
@@ -173,7 +201,10 @@ func (t *tap) received(msg []byte) (out []byte, id string, err error) {
 		t.spoke = true
 		t.mu.Unlock()
 		if hasID > 0 && !isNull(rawID) {
-			return check(msg, "", t)
+			if out, _, err = check(msg, "", t); err == nil && (hasID > 1 || !t.asks(plainID(rawID))) {
+				return nil, "", t.isJunk(msg)
+			}
+			return out, "", err
 		}
 		params, _ := find(ms, "params")
 		t.notify(method, params)
@@ -278,7 +309,7 @@ func (t *tap) junkReport(now time.Time) (n int, sample string, due bool) {
 	return t.junk, t.sample, due
 }
 
-// requestOf returns the id of a request in a message that goes out, as JSON, and its method.
+// requestOf returns the id of a message that goes out, as JSON, and the method of a request; an answer has none.
 func requestOf(body []byte) (id, method string) {
 	ms, err := members(body)
 	if err != nil {
@@ -287,7 +318,7 @@ func requestOf(body []byte) (id, method string) {
 	rawID, _ := find(ms, "id")
 	rawMethod, _ := find(ms, "method")
 	method, _ = text(rawMethod)
-	if method != "" {
+	if len(rawID) > 0 {
 		id = plainID(rawID)
 	}
 	return id, method
