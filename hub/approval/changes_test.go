@@ -124,7 +124,8 @@ func TestWhySomebodyIsAsked(t *testing.T) {
 		p    engine.PolicyOptions
 		base *engine.Baseline
 	}{
-		"Why: no rule allows it while the tool is new; nobody has approved the tool yet.\n": {engine.PolicyOptions{}, nil},
+		"Why: no rule allows it while the tool is new; nobody has approved the tool yet.\n": {engine.PolicyOptions{Allow: patterns("fs/*")}, nil},
+		"Why: no rule allows it, and nobody has approved the tool yet.\n":                   {engine.PolicyOptions{}, nil},
 		"Why: no rule allows it or denies it.\n":                                            {engine.PolicyOptions{}, known},
 		"Why: a rule says to ask.\nRule: \"ask[0]\"\nRule text: \"fs/*\"\n":                 {engine.PolicyOptions{Ask: patterns("fs/*")}, known},
 		"Why: a rule says to ask.\nNew: the tool is new, too; nobody has approved it yet.\nRule: \"careful\"\nRule text: \"fs/*\"\nRule message: \"Look twice.\"\n": {
@@ -136,7 +137,9 @@ func TestWhySomebodyIsAsked(t *testing.T) {
 		require.NoError(t, err)
 		d, err := policy.Evaluate(t.Context(), &engine.Call{Server: "fs", Name: "write"}, tool, &engine.Request{HasApprover: true, Approved: x.base})
 		require.NoError(t, err)
-		text := shown(t, &hub.ApprovalRequest{Kind: engine.Tools, Target: tool.Target(), Tool: tool, Fingerprint: "f", Decision: d})
+		remembered, err := policy.Evaluate(t.Context(), &engine.Call{Server: "fs", Name: "write"}, tool, &engine.Request{HasApprover: true, Approved: known})
+		require.NoError(t, err)
+		text := shown(t, &hub.ApprovalRequest{Kind: engine.Tools, Target: tool.Target(), Tool: tool, Fingerprint: "f", Decision: d, Remembered: remembered})
 		require.Contains(t, text, want)
 		require.Contains(t, text, "\nArguments: none\n")
 	}

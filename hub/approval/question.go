@@ -161,8 +161,10 @@ func (p *page) why(r *hub.ApprovalRequest) {
 		p.fixed("a rule that asks could not be checked for this call.")
 	case d.Source == engine.SourceAsk:
 		p.fixed("a rule says to ask.")
-	case d.New:
+	case d.New && r.Remembered.Action == engine.Allow:
 		p.fixed("no rule allows it while the tool is new; nobody has approved the tool yet.")
+	case d.New:
+		p.fixed("no rule allows it, and nobody has approved the tool yet.")
 	default:
 		p.fixed("no rule allows it or denies it.")
 	}
