@@ -38,6 +38,11 @@ func start(s Server, g grace) (*process, error) {
 	if cmd.Err != nil && !errors.Is(cmd.Err, exec.ErrDot) {
 		return nil, fmt.Errorf("command %s is not found (give its full path, or a PATH in env)", shown(s.Command))
 	}
+	if s.Dir != "" {
+		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("cwd %s is no folder that there is", shown(s.Dir))
+		}
+	}
 	ownGroup(cmd)
 
 	var files []*os.File

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,11 +47,11 @@ type session struct {
 	listens chan struct{} // of capacity 1: other things are to be listened to
 	updates chan string   // URIs of resources that changed
 
-	announced atomic.Uint64 // how often the server said that its tools changed
-	tokens    atomic.Int64
-	mu        sync.Mutex
-	progress  map[string]chan<- *mcp.ProgressNotificationParams // by token
-	complaint string                                            // the last line of standard error
+	announced  atomic.Uint64 // how often the server said that its tools changed
+	tokens     atomic.Int64
+	mu         sync.Mutex
+	progress   map[string]chan<- *mcp.ProgressNotificationParams // by token
+	complaints []string                                          // the last lines of standard error, at most maxComplaints
 }
 
 // keeper remembers the connection that the SDK was given, since it does not close it in every case.
@@ -206,16 +208,29 @@ func (s *session) page(ctx context.Context, method string, p mcp.Params) ([]byte
 // complained is told each line of standard error.
 func (s *session) complained(line string) {
 	line = s.w.redact.text(line)
-	s.mu.Lock()
-	s.complaint = line
-	s.mu.Unlock()
 	s.w.says.log("stderr", line)
+	// The frames of a stack come last, and what went wrong before them.
+	if t := strings.TrimSpace(line); t == "" || strings.HasPrefix(t, "at ") {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.complaints) == maxComplaints {
+		s.complaints = slices.Delete(s.complaints, 0, 1)
+	}
+	s.complaints = append(s.complaints, line)
 }
+
+// maxComplaints is how many lines of standard error an error has: programs say goodbye in several.
+const maxComplaints = 8
 
 // explain adds what is known of why a connection failed.
 func (s *session) explain(err error) error {
 	s.mu.Lock()
-	complaint := s.complaint
+	words := make([]string, len(s.complaints))
+	for i, line := range s.complaints {
+		words[i] = shown(strings.TrimSpace(line))
+	}
 	s.mu.Unlock()
 	if s.conn == nil {
 		return err
@@ -228,8 +243,8 @@ func (s *session) explain(err error) error {
 		if exit := c.process.exit(); exit != nil {
 			err = fmt.Errorf("%w (%w)", exit, err)
 		}
-		if complaint != "" {
-			err = fmt.Errorf("%w; its last words: %s", err, shown(complaint))
+		if len(words) > 0 {
+			err = fmt.Errorf("%w; its last words: %s", err, strings.Join(words, ", "))
 		}
 	}
 	return err

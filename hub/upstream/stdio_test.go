@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,8 +140,23 @@ func TestACommandThatIsNotThere(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	h.apply(map[string]Server{"s": {Command: os.Args[0], Dir: "/no/such/directory"}})
-	if st := h.status("s"); st.Err == nil || !strings.Contains(st.Err.Error(), "cannot be started") {
+	if st := h.status("s"); st.Err == nil || !strings.Contains(st.Err.Error(), "cwd /no/such/directory is no folder") {
 		t.Errorf("%+v", st)
+	}
+}
+
+// Node ends with where it was and which version it is; npm with where its log is. What went wrong comes before.
+func TestTheLastWordsOfAProgramSayWhatWentWrong(t *testing.T) {
+	s := &session{w: &worker{says: &says{logger: slog.New(slog.DiscardHandler)}}}
+	for i := range 20 {
+		s.complained(fmt.Sprintf("starting %d", i))
+	}
+	for line := range strings.Lines("Error: Cannot find module '/x/nope.js'\n" + strings.Repeat("    at Module._load (node:internal:1)\n", 30) + " {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v20\n") {
+		s.complained(strings.TrimSuffix(line, "\n"))
+	}
+	want := []string{"starting 17", "starting 18", "starting 19", "Error: Cannot find module '/x/nope.js'", " {", "  code: 'MODULE_NOT_FOUND'", "}", "Node.js v20"}
+	if !slices.Equal(s.complaints, want) {
+		t.Errorf("%q", s.complaints)
 	}
 }
 
