@@ -179,6 +179,11 @@ func (r *request) unsubscribe(in *mcp.UnsubscribeRequest) (mcp.Result, error) {
 
 // listen passes what the caller may know of, and leaves out the rest as the SDK leaves out what a server does not offer.
 func (r *request) listen(in *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
+	if !modern(in.Session) {
+		// Before there was such a method nothing ends it with the caller: each one would stay as long as its session.
+		r.e.Result = ResultMethod
+		return nil, unknownMethod(r.e.Method)
+	}
 	r.e.Kind = engine.Resources
 	if in.Params == nil || in.Params.Notifications == nil {
 		r.e.Result = ResultRan

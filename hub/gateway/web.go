@@ -33,6 +33,8 @@ type web struct {
 	g       *Gateway
 	mcp     http.Handler // /mcp, behind the gate
 	streams streams
+
+	sessions sessions
 }
 
 func newWeb(g *Gateway, c *Config) *web {
@@ -53,6 +55,7 @@ func newWeb(g *Gateway, c *Config) *web {
 		Logger:                     slog.New(quiet{g.log.Handler()}), Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxBody,
 	})
 	w := &web{g: g}
+	w.sessions.live = g.server.Sessions
 	w.mcp = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw, done := newTimely(rw, takeTimeout)
 		defer done()
@@ -68,11 +71,14 @@ func newWeb(g *Gateway, c *Config) *web {
 			defer done()
 			r = r.WithContext(ctx)
 		}
-		if r.Header.Get("Mcp-Protocol-Version") >= modernProtocol {
+		switch {
+		case r.Header.Get("Mcp-Protocol-Version") >= modernProtocol:
 			alone.ServeHTTP(rw, r)
-			return
+		case r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "":
+			w.sessions.begin(rw, r, kept)
+		default:
+			kept.ServeHTTP(rw, r)
 		}
-		kept.ServeHTTP(rw, r)
 	})
 	return w
 }
