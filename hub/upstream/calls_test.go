@@ -272,6 +272,7 @@ func TestPromptsResourcesAndSubscriptions(t *testing.T) {
 		t.Error(err)
 	}
 	await(t, "the subscription to be renewed", updates(2))
+	await(t, "it to be up", func() bool { return len(h.all("s")) >= 3 && h.last("s").Up })
 	if err := h.Unsubscribe(ctx, "s", "a://2"); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,13 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // grace is how long a program is given at each step of its end.
@@ -32,17 +36,12 @@ type process struct {
 
 // start runs the program of s.
 func start(s Server, g grace) (*process, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
 	env := environment(s.Env, os.LookupEnv)
 	cmd := exec.Command(lookup(s.Command, s.Env), s.Args...)
 	cmd.Env, cmd.Dir = env, s.Dir
-	if cmd.Err != nil && !errors.Is(cmd.Err, exec.ErrDot) {
-		return nil, fmt.Errorf("command %s is not found (give its full path, or a PATH in env)", shown(s.Command))
-	}
-	if s.Dir != "" {
-		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("cwd %s is no folder that there is", shown(s.Dir))
-		}
-	}
 	ownGroup(cmd)
 
 	var files []*os.File
@@ -75,6 +74,29 @@ func start(s Server, g grace) (*process, error) {
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+// Check says what would keep a program from being started: a command that is not found or cannot be run, a folder that is
+// not there. It starts nothing. Of a server with a URL, and of one that is disabled, there is nothing to check.
+func (s Server) Check() error {
+	if s.URL != "" || s.Disabled {
+		return nil
+	}
+	if s.Dir != "" {
+		if info, err := os.Stat(s.Dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("cwd %s is no folder that there is", shown(s.Dir))
+		}
+	}
+	switch _, err := exec.LookPath(lookup(s.Command, s.Env)); {
+	case err == nil || errors.Is(err, exec.ErrDot):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("command %s is no program that may be run", shown(s.Command))
+	case strings.ContainsFunc(s.Command, unicode.IsSpace) && !strings.ContainsRune(s.Command, filepath.Separator):
+		return fmt.Errorf("command %s is not found (arguments go into args)", shown(s.Command))
+	default:
+		return fmt.Errorf("command %s is not found (give its full path, or a PATH in env)", shown(s.Command))
+	}
 }
 
 // startError leaves out the path, which the message has.

@@ -145,6 +145,31 @@ func TestACommandThatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestCheckStartsNothing(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]Server{
+		"":                         {Command: os.Args[0], Dir: dir},
+		"is not found (give":       {Command: "penstock-no-such-program"},
+		"(arguments go into args)": {Command: "node mock.mjs"},
+		"may be run":               {Command: plain},
+		"is no folder":             {Command: os.Args[0], Dir: plain},
+	} {
+		err := s.Check()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v", s, err)
+		}
+	}
+	for _, s := range []Server{{URL: "http://127.0.0.1:1/"}, {Command: "penstock-no-such-program", Disabled: true}} {
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Node ends with where it was and which version it is; npm with where its log is. What went wrong comes before.
 func TestTheLastWordsOfAProgramSayWhatWentWrong(t *testing.T) {
 	s := &session{w: &worker{says: &says{logger: slog.New(slog.DiscardHandler)}}}
