@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,7 @@ func newHubCheck() *cobra.Command {
 		Long: `Read a hub's files, the policies, servers and baseline among them, report everything that is wrong with any of
 them, and say what the hub would do. No server is started and no address is listened at.
 
-The exit code is 2 where anything could not be used.`,
+The exit code is 2 where anything could not be used, and 1 where the program of a server could not be started.`,
 		Example: `  penstock hub check -c hub.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,11 +28,28 @@ The exit code is 2 where anything could not be used.`,
 			if err != nil {
 				return err
 			}
-			return written(printHub(cmd.OutOrStdout(), c))
+			if err := written(printHub(cmd.OutOrStdout(), c)); err != nil {
+				return err
+			}
+			return startable(c)
 		},
 	}
 	hubConfigFlag(cmd, &flags)
 	return cmd
+}
+
+// startable says which servers have no program that could be started.
+func startable(c *gateway.Config) error {
+	var errs []error
+	for _, id := range sortedKeys(c.Servers) {
+		if err := c.Servers[id].Check(); err != nil {
+			errs = append(errs, fmt.Errorf("server %s: %w", text.Escape(id), err))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return &failure{exitFindings, errors.Join(errs...)}
 }
 
 // printHub says what a hub would do, a line for each thing.

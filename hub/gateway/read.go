@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/penstock-mcp/penstock/engine"
@@ -82,7 +83,7 @@ func (r *reader) read(v policyfile.Value) {
 	case !hasServers && !hasInline:
 		v.Fail(`there are no servers (name a file with "servers", or write them under "mcpServers")`)
 	}
-	if r.c.Admin != "" && r.c.Admin == r.c.Listen {
+	if r.c.Admin != "" && r.c.Admin == r.c.Listen && !strings.HasSuffix(r.c.Admin, ":0") {
 		v.Fail("admin: it is the address of listen, too (give it a port of its own)")
 	}
 	if r.c.OnlyApproved && r.baseline.path == "" {
