@@ -92,7 +92,7 @@ func (s *session) list(ctx context.Context) (*listing, error) {
 func (l *lister) problem(item string, err error) {
 	switch {
 	case len(l.c.Problems) < maxProblems:
-		l.c.Problems = append(l.c.Problems, Problem{Server: l.s.id, Item: item, Err: err})
+		l.c.Problems = append(l.c.Problems, Problem{Server: l.s.id, Item: item, Err: l.s.w.redact.error(err)})
 	case len(l.c.Problems) == maxProblems:
 		l.c.Problems = append(l.c.Problems, Problem{Server: l.s.id, Err: errMore})
 	}

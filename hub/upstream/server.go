@@ -97,6 +97,16 @@ func newRedact(s Server) redact {
 	}
 	add(s.Env)
 	add(s.Headers)
+	if u, err := url.Parse(s.URL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			add(map[string]string{"": password})
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				add(map[string]string{"": v})
+			}
+		}
+	}
 	if len(pairs) == 0 {
 		return redact{}
 	}
@@ -109,3 +119,23 @@ func (r redact) text(s string) string {
 	}
 	return r.r.Replace(s)
 }
+
+// error returns err with a text that hides the secrets; what it wraps is the same.
+func (r redact) error(err error) error {
+	if err == nil || r.r == nil {
+		return err
+	}
+	text := r.text(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return &redacted{err, text}
+}
+
+type redacted struct {
+	err  error
+	text string
+}
+
+func (e *redacted) Error() string { return e.text }
+func (e *redacted) Unwrap() error { return e.err }

@@ -316,7 +316,7 @@ func (w *worker) state(st State, err error, attempts int) {
 		w.status.Since = time.Now()
 	}
 	if st != Connecting { // while it is tried again, it is still known why it was down
-		w.status.Err = err
+		w.status.Err = w.redact.error(err)
 	}
 	w.status.State, w.status.Attempts = st, attempts
 	w.status.Tools, w.status.Prompts, w.status.Resources, w.status.Problems = 0, 0, 0, nil
@@ -334,7 +334,7 @@ func (w *worker) now() Status {
 	w.mu.Unlock()
 	if s != nil {
 		if n, sample, _ := s.tap.junkReport(time.Time{}); n > 0 {
-			st.Problems = append(slices.Clip(st.Problems), Problem{Server: w.id, Err: junkError(n, sample)})
+			st.Problems = append(slices.Clip(st.Problems), Problem{Server: w.id, Err: w.redact.error(junkError(n, sample))})
 		}
 	}
 	return st
