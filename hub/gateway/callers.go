@@ -28,6 +28,9 @@ import (
 // callerKey is where TokenInfo.Extra holds the hub.Caller.
 const callerKey = "github.com/penstock-mcp/penstock/hub/gateway.caller"
 
+// staticUser begins the user that a session of a static token is bound to.
+const staticUser = "token:"
+
 var errNoCaller = errors.New("the request came in over HTTP without a caller")
 
 // gate lets callers in by one configuration. It is immutable.
@@ -86,7 +89,7 @@ func metadataURL(resource string) *url.URL {
 // verify says whose a token is.
 func (g *gate) verify(ctx context.Context, token string) (*auth.TokenInfo, error) {
 	if c, ok := g.static(token); ok {
-		info := tokenInfo("token:"+c.Principal, hub.Caller{Principal: c.Principal, View: c.View, Attributes: c.Attributes})
+		info := tokenInfo(staticUser+c.Principal, hub.Caller{Principal: c.Principal, View: c.View, Attributes: c.Attributes})
 		if g.oauth != nil {
 			info.Scopes = g.oauth.o.Scopes // it was given out for this hub, and for nothing less
 		}

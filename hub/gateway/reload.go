@@ -118,6 +118,7 @@ func (g *Gateway) apply(s *state, c *Config) error {
 	g.state.Store(next)
 	if admits {
 		g.web.streams.end() // those behind them come again, if they still may
+		g.web.sessions.end(func(user string) bool { return moved(old, c, user) })
 	}
 	if !reflect.DeepEqual(old.Servers, c.Servers) {
 		g.pool.Apply(c.Servers)
@@ -129,6 +130,27 @@ func (g *Gateway) apply(s *state, c *Config) error {
 	}
 	g.reload.restart = restart
 	return nil
+}
+
+// moved reports whether the user of a session is another caller now, or none: what the session is told unasked is judged by
+// who opened it.
+func moved(old, c *Config, user string) bool {
+	if user == "" {
+		return c.authenticates()
+	}
+	name, static := strings.CutPrefix(user, staticUser)
+	if !static {
+		return !reflect.DeepEqual(old.OAuth, c.OAuth)
+	}
+	of := func(c *Config) (all []Caller) {
+		for _, caller := range c.Callers {
+			if caller.Principal == name {
+				all = append(all, caller)
+			}
+		}
+		return all
+	}
+	return !reflect.DeepEqual(of(old), of(c))
 }
 
 // keep leaves what cannot change while a gateway runs as it is, and returns the names of what would have changed.

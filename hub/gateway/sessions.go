@@ -82,6 +82,26 @@ func (s *sessions) entered(user, id string) {
 	s.has[user][id] = true
 }
 
+// end ends the sessions of some users. What runs in them comes to nothing.
+func (s *sessions) end(of func(user string) bool) {
+	s.mu.Lock()
+	ids := map[string]bool{}
+	for user, has := range s.has {
+		if of(user) {
+			for id := range has {
+				ids[id] = true
+			}
+			delete(s.has, user)
+		}
+	}
+	s.mu.Unlock()
+	for ss := range s.live() {
+		if ids[ss.ID()] {
+			go func() { _ = ss.Close() }() // which waits for what runs
+		}
+	}
+}
+
 // sweep forgets the sessions that have ended. The mutex is held.
 func (s *sessions) sweep() {
 	live := map[string]bool{}
