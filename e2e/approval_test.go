@@ -48,18 +48,26 @@ func askers(t *testing.T, h *httpHub) map[string]func(t *testing.T) asker {
 			}}
 		},
 		"Go": func(t *testing.T) asker {
-			decision := ""
-			c := connectGo(t, h.overHTTP(""), func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				return choose(decision)(r)
-			})
-			require.Equal(t, "2026-07-28", c.version(), "the client that answers by another round trip")
-			return asker{c, func(d string) { decision = d }, func() string {
-				all := c.questions()
-				c.asked = nil
-				return all
-			}}
+			c := connectAsker(t, h, "")
+			require.Equal(t, modern, c.caller.(*goClient).version(), "the client that answers by another round trip")
+			return c
 		},
+		"Go, older": func(t *testing.T) asker { return connectAsker(t, h, "2025-06-18") },
 	}
+}
+
+func connectAsker(t *testing.T, h *httpHub, version string) asker {
+	decision := ""
+	c := connectGoVersion(t, h.overHTTP(""), func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return choose(decision)(r)
+	}, version)
+	return asker{c, func(d string) { decision = d }, func() string {
+		all := c.questions()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.asked = nil
+		return all
+	}}
 }
 
 func TestAPersonApproves(t *testing.T) {
@@ -90,7 +98,7 @@ func TestAPersonApproves(t *testing.T) {
 }
 
 func TestAlwaysIsABaselineAndAPin(t *testing.T) {
-	for _, name := range []string{"TypeScript", "Go"} {
+	for _, name := range []string{"TypeScript", "Go", "Go, older"} {
 		t.Run(name, func(t *testing.T) {
 			s := newFake(t, "Acts.")
 			f := fakeHub(t, s)

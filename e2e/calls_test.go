@@ -158,7 +158,10 @@ func checkCalls(t *testing.T, f *folder, c requester) {
 	require.False(t, written.IsError, "%+v", written)
 	require.Equal(t, t.Name(), f.read("files/note.txt"))
 	require.Equal(t, t.Name(), c.call("fs__read_text_file", object{"path": inside}).Text)
-	require.Contains(t, c.call("memory__read_graph", object{}).Text, "entities")
+	made := c.call("memory__create_entities", object{"entities": []object{{"name": t.Name(), "entityType": "test", "observations": []string{"seen"}}}})
+	require.False(t, made.IsError, "%+v", made)
+	require.Contains(t, c.call("memory__read_graph", object{}).Text, t.Name())
+	require.Contains(t, f.read("memory.jsonl"), t.Name())
 
 	// What no rule allows is asked about, and there is nobody to ask: these clients cannot elicit.
 	outside := c.call("fs__write_file", object{"path": f.path("files") + "-evil/x", "content": "x"})
