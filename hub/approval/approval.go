@@ -182,13 +182,13 @@ func (e *Elicitor) bySession(ctx context.Context, r *hub.ApprovalRequest, q *que
 	return e.answered(ctx, r, q, res)
 }
 
-// inputKey is the key of the question in a multi-round-trip answer.
-const inputKey = "penstock_approval"
+// InputKey is the key of the question in a multi-round-trip answer.
+const InputKey = "penstock_approval"
 
 // byAnswer asks by the answer to the call, or reads what came back.
 func (e *Elicitor) byAnswer(ctx context.Context, r *hub.ApprovalRequest, q *question) hub.Approval {
 	now := e.o.Now()
-	answer, _ := r.Responses[inputKey].(*mcp.ElicitResult)
+	answer, _ := r.Responses[InputKey].(*mcp.ElicitResult)
 	s, ok := e.signer.open(markQuestion, r.State, q.binding(r))
 	if !ok || !now.Before(s.expiry) {
 		if answer != nil && answer.Action != actionAccept {
@@ -211,7 +211,7 @@ func (e *Elicitor) pending(r *hub.ApprovalRequest, q *question, now time.Time) h
 	}
 	return hub.Approval{
 		Verdict: hub.Pending,
-		Inputs:  mcp.InputRequestMap{inputKey: q.params(modernProtocol)},
+		Inputs:  mcp.InputRequestMap{InputKey: q.params(modernProtocol)},
 		State:   e.signer.seal(markQuestion, s, q.binding(r), ""),
 	}
 }

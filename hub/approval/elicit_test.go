@@ -315,9 +315,9 @@ func TestServersThatAskDuringAnApprovedCall(t *testing.T) {
 	require.Contains(t, res.InputRequests, "mine")
 	sealed := res.RequestState
 	require.NotEqual(t, "s", sealed)
-	require.Contains(t, do("/y", sealed, mine).InputRequests, inputKey)
-	require.Contains(t, do("/x", "s", mine).InputRequests, inputKey)
+	require.Contains(t, do("/y", sealed, mine).InputRequests, InputKey)
+	require.Contains(t, do("/x", "s", mine).InputRequests, InputKey)
 	require.Contains(t, do("/x", sealed, mine).InputRequests, "mine")
-	require.Contains(t, do("/x", sealed, mine).InputRequests, inputKey)
+	require.Contains(t, do("/x", sealed, mine).InputRequests, InputKey)
 	require.Equal(t, []string{"", "s", "ss", "", "s"}, got)
 }

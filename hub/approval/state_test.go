@@ -76,7 +76,7 @@ func (d *desk) asked(change func(*hub.ApprovalRequest)) string {
 }
 
 func answers(choice string) mcp.InputResponseMap {
-	return mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": choice}}}
+	return mcp.InputResponseMap{InputKey: &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": choice}}}
 }
 
 // decision returns what another policy says of the call.
@@ -182,17 +182,17 @@ func TestRequestsThatTakeNoForms(t *testing.T) {
 
 // Only an answer of the right kind, under the right key, with the state of the question, is one.
 func TestAnswersAndStatesBelongTogether(t *testing.T) {
-	yes := answers("once")[inputKey]
+	yes := answers("once")[InputKey]
 	for what, x := range map[string]struct {
 		responses mcp.InputResponseMap
 		err       error
 	}{
 		"none":         {nil, ErrUnexpected},
 		"another key":  {mcp.InputResponseMap{"other": yes}, ErrUnexpected},
-		"another kind": {mcp.InputResponseMap{inputKey: &mcp.ListRootsResult{}}, ErrUnexpected},
-		"nil":          {mcp.InputResponseMap{inputKey: nil}, ErrUnexpected},
-		"nil result":   {mcp.InputResponseMap{inputKey: (*mcp.ElicitResult)(nil)}, ErrUnexpected},
-		"declined":     {mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "decline"}}, ErrDeclined},
+		"another kind": {mcp.InputResponseMap{InputKey: &mcp.ListRootsResult{}}, ErrUnexpected},
+		"nil":          {mcp.InputResponseMap{InputKey: nil}, ErrUnexpected},
+		"nil result":   {mcp.InputResponseMap{InputKey: (*mcp.ElicitResult)(nil)}, ErrUnexpected},
+		"declined":     {mcp.InputResponseMap{InputKey: &mcp.ElicitResult{Action: "decline"}}, ErrDeclined},
 		"denied":       {answers("deny"), ErrDeclined},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestAnswersAndStatesBelongTogether(t *testing.T) {
 	}
 	d := newDesk(t, Options{})
 	require.Equal(t, hub.Pending, d.put(nil, "", answers("once")).Verdict) // a yes to nothing
-	a := d.put(nil, "", mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "cancel"}})
+	a := d.put(nil, "", mcp.InputResponseMap{InputKey: &mcp.ElicitResult{Action: "cancel"}})
 	require.ErrorIs(t, a.Err, ErrDeclined) // a no needs no proof
 }
 

@@ -33,7 +33,7 @@ func TestAPersonDecides(t *testing.T) {
 	for _, p := range protocols {
 		t.Run(p, func(t *testing.T) {
 			fs := newFake(t, "read", "write")
-			w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
+			w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true, remember: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
 			var choice atomic.Value
 			var asked atomic.Int32
 			cs := w.client(p, "", person(&choice, &asked))
@@ -88,7 +88,7 @@ func TestAPersonDecides(t *testing.T) {
 func TestNobodyToAsk(t *testing.T) {
 	fs := newFake(t, "read", "write")
 	for name, more := range map[string]string{
-		"a client without elicitation": "ask: {elicit: true}",
+		"a client without elicitation": "ask: {elicit: true, remember: true}",
 		"left out":                     "",
 		"switched off":                 "ask: {elicit: false}",
 		"another view is asked":        "views: {other: {policy: policy.yaml}}\nask: {elicit: true, views: [other]}",

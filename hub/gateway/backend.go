@@ -16,7 +16,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/penstock-mcp/penstock/engine"
 	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/approval"
 	"github.com/penstock-mcp/penstock/hub/telemetry"
 	"github.com/penstock-mcp/penstock/hub/upstream"
 )
@@ -84,9 +86,9 @@ func serve[P mcp.Params](g *Gateway, ctx context.Context, in *mcp.ServerRequest[
 	if !ok {
 		return nil, errUnjudged
 	}
-	ctx, done, ok := g.calls.begin(ctx)
-	if !ok {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: stoppingText}
+	ctx, done, err := g.calls.begin(ctx, j.Caller.Principal)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
 	return f(ctx, in, j)
@@ -94,7 +96,7 @@ func serve[P mcp.Params](g *Gateway, ctx context.Context, in *mcp.ServerRequest[
 
 func (g *Gateway) callTool(ctx context.Context, in *mcp.CallToolRequest, j *hub.Judged) (mcp.Result, error) {
 	p := &mcp.CallToolParams{
-		Meta: outward(ctx, in.Params.Meta), Name: j.Target.Name,
+		Meta: outward(ctx, j, in.Params.Meta), Name: j.Target.Name,
 		InputResponses: in.Params.InputResponses, RequestState: in.Params.RequestState,
 	}
 	if j.Args != nil {
@@ -112,18 +114,21 @@ func (g *Gateway) callTool(ctx context.Context, in *mcp.CallToolRequest, j *hub.
 	if res.InputRequests != nil && !modern(in.Session) {
 		return toolError(in.Session, inputText), nil
 	}
+	if asksAsHub(res.InputRequests) {
+		return toolError(in.Session, brokenText), nil
+	}
 	return toolResult(in.Session, j.Target.Server, res), nil
 }
 
 func (g *Gateway) readResource(ctx context.Context, in *mcp.ReadResourceRequest, j *hub.Judged) (mcp.Result, error) {
 	res, err := g.pool.ReadResource(ctx, j.Target.Server, &mcp.ReadResourceParams{
-		Meta: outward(ctx, in.Params.Meta), URI: j.Target.Name,
+		Meta: outward(ctx, j, in.Params.Meta), URI: j.Target.Name,
 		InputResponses: in.Params.InputResponses, RequestState: in.Params.RequestState,
 	}, progress(ctx, in.Session, in.Params))
 	if missing(err) {
 		return nil, notFound(in.Params.URI)
 	}
-	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session)); err != nil {
+	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
 		return nil, err
 	}
 	return resourceResult(in.Session, j.Target, in.Params.URI, res), nil
@@ -131,7 +136,7 @@ func (g *Gateway) readResource(ctx context.Context, in *mcp.ReadResourceRequest,
 
 func (g *Gateway) getPrompt(ctx context.Context, in *mcp.GetPromptRequest, j *hub.Judged) (mcp.Result, error) {
 	p := &mcp.GetPromptParams{
-		Meta: outward(ctx, in.Params.Meta), Name: j.Target.Name,
+		Meta: outward(ctx, j, in.Params.Meta), Name: j.Target.Name,
 		InputResponses: in.Params.InputResponses, RequestState: in.Params.RequestState,
 	}
 	if j.Args != nil {
@@ -140,7 +145,7 @@ func (g *Gateway) getPrompt(ctx context.Context, in *mcp.GetPromptRequest, j *hu
 		}
 	}
 	res, err := g.pool.GetPrompt(ctx, j.Target.Server, p, progress(ctx, in.Session, in.Params))
-	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session)); err != nil {
+	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
 		return nil, err
 	}
 	return promptResult(in.Session, j.Target.Server, res), nil
@@ -153,7 +158,7 @@ func (g *Gateway) complete(ctx context.Context, in *mcp.CompleteRequest, j *hub.
 		return none, nil
 	}
 	p := &mcp.CompleteParams{
-		Meta: outward(ctx, in.Params.Meta), Argument: in.Params.Argument, Context: in.Params.Context,
+		Meta: outward(ctx, j, in.Params.Meta), Argument: in.Params.Argument, Context: in.Params.Context,
 		Ref: &mcp.CompleteReference{Type: in.Params.Ref.Type},
 	}
 	if p.Ref.Type == "ref/prompt" {
@@ -171,6 +176,12 @@ func (g *Gateway) complete(ctx context.Context, in *mcp.CompleteRequest, j *hub.
 		out.Completion.Values = []string{}
 	}
 	return &out, nil
+}
+
+// asksAsHub reports whether a server asks for input under the name that the hub's own questions have.
+func asksAsHub(m mcp.InputRequestMap) bool {
+	_, ok := m[approval.InputKey]
+	return ok
 }
 
 // told turns the error of a tool call into what the model reads, "" for no error, or into an error of the protocol: the
@@ -240,7 +251,11 @@ func refused(ctx context.Context, err error, unusable bool) error {
 const hopPrefix = "io.modelcontextprotocol/"
 
 // outward returns the metadata that goes to a server: the caller's without what is between it and the hub, and the trace.
-func outward(ctx context.Context, meta mcp.Meta) mcp.Meta {
+// A call that a person decided about has no more than the trace: nobody was shown the rest.
+func outward(ctx context.Context, j *hub.Judged, meta mcp.Meta) mcp.Meta {
+	if j.Approved || j.Decision.Action == engine.Ask {
+		return telemetry.Inject(ctx, nil)
+	}
 	out := inward(meta)
 	delete(out, "progressToken")
 	return telemetry.Inject(ctx, out)

@@ -11,6 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub"
+	"github.com/penstock-mcp/penstock/hub/approval"
 	"github.com/penstock-mcp/penstock/hub/upstream"
 )
 
@@ -79,11 +82,47 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+var allowed = engine.Decision{Outcome: engine.Outcome{Action: engine.Allow}}
+
+// A server's question must not be taken for the hub's.
+func TestNoServerAsksAsTheHub(t *testing.T) {
+	require.False(t, asksAsHub(nil))
+	require.False(t, asksAsHub(mcp.InputRequestMap{"mine": &mcp.ElicitParams{}}))
+	require.True(t, asksAsHub(mcp.InputRequestMap{"mine": &mcp.ElicitParams{}, approval.InputKey: &mcp.ElicitParams{}}))
+}
+
+func TestNoPrincipalTakesUpEverything(t *testing.T) {
+	var c calls
+	var ends []func()
+	for range maxCalls {
+		_, done, err := c.begin(t.Context(), "a")
+		require.NoError(t, err)
+		ends = append(ends, done)
+	}
+	_, _, err := c.begin(t.Context(), "a")
+	require.ErrorIs(t, err, errManyCalls)
+	_, done, err := c.begin(t.Context(), "b")
+	require.NoError(t, err)
+	done()
+	ends[0]()
+	_, done, err = c.begin(t.Context(), "a")
+	require.NoError(t, err)
+	done()
+	for _, end := range ends[1:] {
+		end()
+	}
+	require.Empty(t, c.of)
+	require.Empty(t, c.running)
+}
+
 // What is between the caller and the hub stays there, in both directions.
 func TestMetadataOfAHopStays(t *testing.T) {
 	meta := mcp.Meta{"progressToken": "t", "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": "c", "mine": 1}
-	require.Equal(t, mcp.Meta{"mine": 1}, outward(t.Context(), meta))
+	require.Equal(t, mcp.Meta{"mine": 1}, outward(t.Context(), &hub.Judged{Decision: allowed}, meta))
 	require.Len(t, meta, 4, "it is a copy")
+	for _, j := range []*hub.Judged{{Approved: true, Decision: allowed}, {Decision: engine.Decision{Outcome: engine.Outcome{Action: engine.Ask}}}} {
+		require.Empty(t, outward(t.Context(), j, meta), "nobody was shown it")
+	}
 	require.Equal(t, mcp.Meta{"mine": 1, "progressToken": "t"}, inward(meta))
 	require.Nil(t, inward(nil))
 }

@@ -248,9 +248,15 @@ func newOffers(servers map[string]upstream.Catalog) *offers {
 	return o
 }
 
+// maxURI is the longest URI that is known: what subscribes is kept, and more than this is no name.
+const maxURI = 8 << 10
+
 // resolve is a hub.Resolve, for resources and templates alike. Any URI of a server that is up is one that the server may
 // have: its templates say less than it answers. Whether it is there the server says.
 func (c *catalogs) resolve(uri string) (engine.Target, bool) {
+	if len(uri) > maxURI {
+		return engine.Target{}, false
+	}
 	t, ok := OriginalURI(uri)
 	if !ok {
 		return t, false

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -229,11 +230,11 @@ func TestStoppingLetsCallsEnd(t *testing.T) {
 		closed <- w.g.Close(ctx)
 	}()
 	eventually(t, "no more calls begin", func() bool {
-		_, done, ok := w.g.calls.begin(context.Background())
-		if ok {
+		_, done, err := w.g.calls.begin(context.Background(), "")
+		if err == nil {
 			done()
 		}
-		return !ok
+		return errors.Is(err, errStopped)
 	})
 	close(fs.block)
 	require.Equal(t, "ran slow first", <-ended)

@@ -125,6 +125,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	c, err = loadFiles(t, files, LoadOptions{Listen: "127.0.0.1:2"})
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:2", c.Listen)
+	require.False(t, c.Ask.Remember, "what one caller approves would be approved for all")
 }
 
 // What is wrong is told with its place, and what to do.

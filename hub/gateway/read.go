@@ -89,14 +89,6 @@ func (r *reader) read(v policyfile.Value) {
 	if r.c.OnlyApproved && r.baseline.path == "" {
 		v.Fail(`only_approved: nothing is approved without a baseline (name its file with "baseline")`)
 	}
-	switch a := &r.c.Ask; {
-	case !r.remembers: // left out: yes, where it can be
-		a.Remember = a.Elicit && r.baseline.path != ""
-	case a.Remember && r.baseline.path == "":
-		r.remember.Fail(`there is no baseline to write (name its file with "baseline")`)
-	case a.Remember && !a.Elicit:
-		r.remember.Fail("nobody is asked whose answer could be remembered (write elicit: true)")
-	}
 	for _, n := range r.named {
 		if _, ok := r.policies[n.name]; !ok && n.name != "" {
 			n.at.FailUnknown("view", n.name, sorted(r.policies))
@@ -107,6 +99,14 @@ func (r *reader) read(v policyfile.Value) {
 	}
 	if r.o.Listen != "" {
 		r.c.Listen = r.o.Listen
+	}
+	switch a := &r.c.Ask; {
+	case !r.remembers: // left out: yes, where it can be, and where nobody approves for others
+		a.Remember = a.Elicit && r.baseline.path != "" && r.c.Listen == ""
+	case a.Remember && r.baseline.path == "":
+		r.remember.Fail(`there is no baseline to write (name its file with "baseline")`)
+	case a.Remember && !a.Elicit:
+		r.remember.Fail("nobody is asked whose answer could be remembered (write elicit: true)")
 	}
 	at := v
 	if hasListen && r.o.Listen == "" {
@@ -166,7 +166,7 @@ func loopback(address string) bool {
 
 func (r *reader) views(v policyfile.Value) {
 	if !v.IsObject() {
-		v.Object("views by name")
+		v.Object("views by name, such as reader: {policy: reader.yaml}")
 		return
 	}
 	var keys []policyfile.Key
@@ -180,7 +180,7 @@ func (r *reader) views(v policyfile.Value) {
 				v.Fail("a view needs a name")
 				return
 			}
-			v.Object("a view", policyfile.Key{Name: "policy", Required: true, Read: func(v policyfile.Value) {
+			v.Object("a view, such as {policy: reader.yaml}", policyfile.Key{Name: "policy", Required: true, Read: func(v policyfile.Value) {
 				r.policies[name] = r.path(v, "views."+name+".policy")
 			}})
 		}})
@@ -199,7 +199,7 @@ func (r *reader) view(v policyfile.Value) string {
 
 func (r *reader) ask(v policyfile.Value) {
 	a := &r.c.Ask
-	v.Object("who answers",
+	v.Object("who answers, such as {elicit: true}",
 		policyfile.Key{Name: "elicit", Read: func(v policyfile.Value) { a.Elicit, _ = v.Bool() }},
 		policyfile.Key{Name: "remember", Read: func(v policyfile.Value) { a.Remember, r.remembers = v.Bool(); r.remember = v }},
 		policyfile.Key{Name: "expires", Read: func(v policyfile.Value) { a.Expires = duration(v) }},
@@ -214,7 +214,7 @@ func (r *reader) ask(v policyfile.Value) {
 }
 
 func (r *reader) audit(v policyfile.Value) {
-	v.Object("where the audit log goes",
+	v.Object("where the audit log goes, such as {file: audit.jsonl}",
 		policyfile.Key{Name: "file", Required: true, Read: func(v policyfile.Value) {
 			r.c.Audit.File, _ = v.Text("a path, or stderr")
 			if r.c.Audit.File != stderrFile {
@@ -227,7 +227,7 @@ func (r *reader) audit(v policyfile.Value) {
 
 func (r *reader) stdio(v policyfile.Value) {
 	c := &r.c.Stdio
-	v.Object("who calls over stdio",
+	v.Object("who calls over stdio, such as {principal: me}",
 		policyfile.Key{Name: "principal", Read: func(v policyfile.Value) { c.Principal, _ = v.Text("who it is") }},
 		policyfile.Key{Name: "view", Read: func(v policyfile.Value) { c.View = r.view(v) }},
 		policyfile.Key{Name: "attributes", Read: func(v policyfile.Value) { c.Attributes, _ = v.JSON() }},
@@ -236,7 +236,7 @@ func (r *reader) stdio(v policyfile.Value) {
 
 func (r *reader) timeouts(v policyfile.Value) {
 	t := &r.c.Timeouts
-	v.Object("timeouts",
+	v.Object("timeouts, such as {call: 1m}",
 		policyfile.Key{Name: "connect", Read: func(v policyfile.Value) { t.Connect = duration(v) }},
 		policyfile.Key{Name: "call", Read: func(v policyfile.Value) { t.Call = duration(v) }},
 		policyfile.Key{Name: "session", Read: func(v policyfile.Value) { t.Session = duration(v) }},

@@ -9,7 +9,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -95,7 +94,7 @@ func (g *Gateway) apply(s *state, c *Config) error {
 		return fmt.Errorf("%s: the baseline is gone, and with it every approval (put it back, or start anew to begin without one)", c.BaselinePath)
 	}
 	if old.authenticates() && !c.authenticates() {
-		return errors.New("nobody would have to say who he is any more (start anew to take the authentication away)")
+		return fmt.Errorf("%s: callers and oauth are gone, and nobody would have to say who he is (start anew to take the authentication away)", c.Path)
 	}
 	if old.Ask.Remember && old.BaselinePath != c.BaselinePath {
 		return fmt.Errorf("baseline: approvals are being written to %s (start anew to keep them in another file)", old.BaselinePath)

@@ -138,7 +138,7 @@ func TestReloadingCallers(t *testing.T) {
 
 	// Nobody has to say who he is: that is not a thing to happen by an edit.
 	w.write("hub.yaml", hubYAML())
-	require.ErrorContains(t, w.g.Reload(false), "nobody would have to say who he is any more")
+	require.ErrorContains(t, w.g.Reload(false), "nobody would have to say who he is")
 	res, _ := w.request("POST", "/mcp", "", initialize)
 	require.Equal(t, 401, res.StatusCode)
 }
@@ -213,7 +213,7 @@ func TestReloadUnderTraffic(t *testing.T) {
 // An approval that is being written while the files are bad is in force all the same.
 func TestAnApprovalWhileTheFilesAreBad(t *testing.T) {
 	fs := newFake(t, "read")
-	w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
+	w := newWorld(t, map[string]string{"hub.yaml": hubYAML("baseline: approved.json", "ask: {elicit: true, remember: true}"), "policy.yaml": asking}, map[string]*fake{"fs": fs}, nil)
 	var choice atomic.Value
 	var asked atomic.Int32
 	choice.Store("always")

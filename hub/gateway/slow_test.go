@@ -48,7 +48,7 @@ func (w *world) rawSession(more ...string) []string {
 
 // A caller that opens a stream and never reads keeps nothing from the others, and does not keep the gateway from stopping.
 func TestACallerThatDoesNotRead(t *testing.T) {
-	uri := "demo://" + strings.Repeat("x", 256<<10)
+	uri := "demo://" + strings.Repeat("x", maxURI-100)
 	for name, open := range map[string]func(w *world){
 		"2025-11-25": func(w *world) {
 			header := w.rawSession()

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub/upstream"
 )
 
 func TestURIsGoBothWays(t *testing.T) {
@@ -32,4 +34,13 @@ func TestOtherSpellingsOfAURIAreNone(t *testing.T) {
 		_, ok := OriginalURI(exposed)
 		require.False(t, ok, exposed)
 	}
+}
+
+func TestAURIThatIsTooLongIsNotThere(t *testing.T) {
+	c := &catalogs{}
+	c.now.Store(&offers{servers: map[string]upstream.Catalog{"fs": {}}})
+	_, ok := c.resolve("penstock:fs:x")
+	require.True(t, ok)
+	_, ok = c.resolve("penstock:fs:" + strings.Repeat("x", maxURI))
+	require.False(t, ok)
 }

@@ -38,6 +38,10 @@ read l; read l; echo '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"
 	if s := r.text("pass-word-1 query-secret-1 example.com"); s != "[hidden] [hidden] example.com" {
 		t.Error(s)
 	}
+	r = newRedact(Server{Command: "x", Args: []string{"--api-key=argument-secret-1", "--token", "argument-secret-2", "-v", "plain-argument-1"}})
+	if s := r.text("argument-secret-1 argument-secret-2 plain-argument-1"); s != "[hidden] [hidden] plain-argument-1" {
+		t.Error(s)
+	}
 	if err := r.error(ErrDown); err != ErrDown {
 		t.Error("an error without secrets is another one")
 	}

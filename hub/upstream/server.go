@@ -97,6 +97,15 @@ func newRedact(s Server) redact {
 	}
 	add(s.Env)
 	add(s.Headers)
+	for i, arg := range s.Args {
+		flag, value, joined := strings.Cut(arg, "=")
+		if !joined && i+1 < len(s.Args) {
+			value = s.Args[i+1]
+		}
+		if strings.HasPrefix(flag, "-") && secretive(flag) {
+			add(map[string]string{"": value})
+		}
+	}
 	if u, err := url.Parse(s.URL); err == nil {
 		if password, ok := u.User.Password(); ok {
 			add(map[string]string{"": password})
@@ -111,6 +120,17 @@ func newRedact(s Server) redact {
 		return redact{}
 	}
 	return redact{strings.NewReplacer(pairs...)}
+}
+
+// secretive reports whether a flag has a secret, by its name.
+func secretive(flag string) bool {
+	flag = strings.ToLower(flag)
+	for _, word := range []string{"key", "token", "secret", "pass", "auth", "credential"} {
+		if strings.Contains(flag, word) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r redact) text(s string) string {
