@@ -73,10 +73,13 @@ func TestUpdatesOfAResource(t *testing.T) {
 
 	f.write("policy.yaml", notes)
 	require.Eventually(t, func() bool { return read() == nil }, patience, poll)
+	for _, got := range all() {
+		require.Equal(t, []string{openNote}, got, "an update of what was denied came through")
+	}
 	s.setWorld(world{Notes: map[string]string{"open": "3"}})
 	require.Eventually(t, func() bool { return each(2) }, patience, poll, "who may read it again is not told")
 	for _, got := range all() {
-		require.Equal(t, []string{openNote, openNote}, got, "an update of what was denied came through")
+		require.Equal(t, []string{openNote, openNote}, got)
 	}
 	require.Empty(t, strange, "who did not subscribe was told")
 }
