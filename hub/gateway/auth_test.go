@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -176,8 +177,9 @@ func TestAdmin(t *testing.T) {
 
 // issuerOf is an identity provider of a test.
 type issuerOf struct {
-	web *httptest.Server
-	key *rsa.PrivateKey
+	web   *httptest.Server
+	key   *rsa.PrivateKey
+	asked atomic.Int32 // for its keys
 }
 
 func newIssuerOf(t *testing.T) *issuerOf {
@@ -192,6 +194,7 @@ func newIssuerOf(t *testing.T) *issuerOf {
 		})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		i.asked.Add(1)
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 	})
 	i.web = httptest.NewServer(mux)
@@ -280,4 +283,18 @@ func TestATokenWithoutAViewSeesNothing(t *testing.T) {
 	require.ErrorContains(t, err, `unknown tool "fs__read"`)
 	_, err = cs.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "penstock:fs:x"})
 	require.ErrorContains(t, err, "not found")
+}
+
+// Strangers do not decide how often the issuer is asked for its keys.
+func TestForgedTokensDoNotReachTheIssuer(t *testing.T) {
+	i := newIssuerOf(t)
+	w, _ := twoCallers(t, "oauth: {resource: \"https://hub.example/mcp\", issuer: \""+i.web.URL+"\", scopes: [mcp], default_view: reader}")
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	for range 30 {
+		res, _ := w.request("POST", "/mcp", i.token(t, other, jose.RS256, nil), initialize)
+		require.Equal(t, http.StatusUnauthorized, res.StatusCode)
+	}
+	require.Less(t, i.asked.Load(), int32(10))
+	require.Equal(t, []string{"fs__read"}, toolNames(t, w.client(protocols[0], i.token(t, i.key, jose.RS256, nil), nil)))
 }

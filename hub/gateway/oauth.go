@@ -43,7 +43,7 @@ const again = 5 * time.Second
 func newIssuer(o *OAuth) *issuer {
 	return &issuer{o: o, keys: &keys{
 		issuer: o.Issuer, audience: o.Resource,
-		client: &http.Client{Timeout: 10 * time.Second},
+		client: &http.Client{Timeout: 10 * time.Second, Transport: &sparing{next: http.DefaultTransport}},
 	}}
 }
 
@@ -140,4 +140,32 @@ func scopesOf(claims map[string]any) []string {
 		}
 	}
 	return nil
+}
+
+// sparing asks for the same thing once in a while at most. A token with a made-up key id has the issuer asked for its keys
+// again, before anybody can tell that it is no token; strangers are not to decide how often.
+type sparing struct {
+	next http.RoundTripper
+
+	mu   sync.Mutex
+	last map[string]time.Time // by URL: the issuer's own two, and what they redirect to
+}
+
+var errSparing = errors.New("it was asked a moment ago")
+
+// RoundTrip implements http.RoundTripper.
+func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	url, now := r.URL.String(), time.Now()
+	at, asked := s.last[url]
+	if asked && now.Sub(at) < again {
+		s.mu.Unlock()
+		return nil, errSparing
+	}
+	if s.last == nil || len(s.last) > 100 {
+		s.last = map[string]time.Time{}
+	}
+	s.last[url] = now
+	s.mu.Unlock()
+	return s.next.RoundTrip(r)
 }
