@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -146,13 +147,19 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// freePort returns a port of the loopback address that nobody listens on.
+// freePort returns a port of the loopback address that nobody listens on. It is none of those that the system takes for
+// connections that go out: until its server listens, one of them could take it.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			require.NoError(t, l.Close())
+			return port
+		}
+	}
+	require.Fail(t, "no port is free")
+	return 0
 }
 
 // serve starts a hub with http.yaml, which is hub.yaml of the folder and two addresses, and waits until its servers are up.
