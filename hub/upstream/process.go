@@ -23,6 +23,9 @@ type grace struct {
 	term  time.Duration // after it was asked to end
 }
 
+// lastWords is how long what is left in the pipes of a program that has ended is read.
+const lastWords = 100 * time.Millisecond
+
 var defaultGrace = grace{input: 2 * time.Second, term: 2 * time.Second}
 
 // process is a running program. Its own ends of the pipes are stdin, stdout and stderr.
@@ -119,8 +122,8 @@ func (p *process) stop() {
 		}
 	}
 	<-p.exited
-	// Whoever left the group, but kept the pipes, must not keep us.
-	deadline := time.Now()
+	// Whoever left the group, but kept the pipes, must not keep us; what the program said last is still read.
+	deadline := time.Now().Add(lastWords)
 	_ = p.stdout.SetReadDeadline(deadline)
 	_ = p.stderr.SetReadDeadline(deadline)
 }

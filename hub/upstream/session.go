@@ -226,20 +226,23 @@ const maxComplaints = 8
 
 // explain adds what is known of why a connection failed.
 func (s *session) explain(err error) error {
-	s.mu.Lock()
-	words := make([]string, len(s.complaints))
-	for i, line := range s.complaints {
-		words[i] = shown(strings.TrimSpace(line))
-	}
-	s.mu.Unlock()
 	if s.conn == nil {
 		return err
 	}
 	if c, ok := s.conn.conn.(*stdioConn); ok {
-		select {
-		case <-c.process.exited:
-		case <-time.After(50 * time.Millisecond): // its output has ended, and it is about to
+		// Its output has ended, and it is about to; what it said last is still being read.
+		for _, over := range []<-chan struct{}{c.process.exited, c.said} {
+			select {
+			case <-over:
+			case <-time.After(50 * time.Millisecond):
+			}
 		}
+		s.mu.Lock()
+		words := make([]string, len(s.complaints))
+		for i, line := range s.complaints {
+			words[i] = shown(strings.TrimSpace(line))
+		}
+		s.mu.Unlock()
 		if exit := c.process.exit(); exit != nil {
 			err = fmt.Errorf("%w (%w)", exit, err)
 		}

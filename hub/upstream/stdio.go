@@ -40,12 +40,12 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 	}
 	c := &stdioConn{
 		tap: t.tap, process: p,
-		in: make(chan incoming), out: make(chan outgoing), closed: make(chan struct{}),
+		in: make(chan incoming), out: make(chan outgoing), closed: make(chan struct{}), said: make(chan struct{}),
 	}
 	c.running.Add(3)
 	go func() { defer c.running.Done(); c.read(p.stdout) }()
 	go func() { defer c.running.Done(); c.write(p.stdin) }()
-	go func() { defer c.running.Done(); eachLine(p.stderr, maxComplaint, t.stderr) }()
+	go func() { defer c.running.Done(); defer close(c.said); eachLine(p.stderr, maxComplaint, t.stderr) }()
 	return c, nil
 }
 
@@ -72,6 +72,7 @@ type stdioConn struct {
 
 	once   sync.Once
 	closed chan struct{} // closed when Close begins
+	said   chan struct{} // closed when all that the program complained of has been read
 	err    error
 }
 
