@@ -119,6 +119,35 @@ func TestAlwaysIsNotForThoseWhoAreDenied(t *testing.T) {
 	require.Len(t, s.calls(), 3)
 }
 
+// TestOverHTTPAlwaysIsToBeAskedFor has nothing in hub.yaml of who may approve for others.
+func TestOverHTTPAlwaysIsToBeAskedFor(t *testing.T) {
+	s := newFake(t, "Acts.")
+	f := fakeHub(t, s)
+	f.write("hub.yaml", strings.Replace(f.read("hub.yaml"), ", remember: true", "", 1))
+	h := f.serve(1)
+	var form string
+	ask := func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		text, err := json.Marshal(r.Params.RequestedSchema)
+		form = string(text)
+		if err != nil {
+			return nil, err
+		}
+		return choose("always")(r)
+	}
+	require.NotEqual(t, outcome{Text: "acted: {}"}, connectGo(t, h.overHTTP(""), ask).call(act, object{}), "who was not offered it approved for all")
+	require.NotContains(t, form, "always")
+	require.Contains(t, form, "once")
+	require.NoFileExists(t, f.path("baseline.json"))
+	require.Empty(t, s.calls())
+
+	// Over stdio there is one caller, and it is offered.
+	c := connectGo(t, f.overStdio(), ask)
+	require.Eventually(t, func() bool { return len(c.tools()) == 1 }, patience, poll)
+	require.False(t, c.call(act, object{}).IsError)
+	require.Contains(t, form, "always")
+	require.FileExists(t, f.path("baseline.json"))
+}
+
 // TestOnlySomeAreAsked has people in front of the callers of one view only.
 func TestOnlySomeAreAsked(t *testing.T) {
 	s := newFake(t, "Acts.")
