@@ -187,8 +187,9 @@ func TestAnswersAndStatesBelongTogether(t *testing.T) {
 		responses mcp.InputResponseMap
 		err       error
 	}{
-		"none":         {nil, ErrUnexpected},
-		"another key":  {mcp.InputResponseMap{"other": yes}, ErrUnexpected},
+		"none":        {nil, ErrUnexpected},
+		"another key": {mcp.InputResponseMap{"other": yes}, ErrUnexpected},
+		//lint:ignore SA1019 what a caller may send goes on after it is deprecated
 		"another kind": {mcp.InputResponseMap{InputKey: &mcp.ListRootsResult{}}, ErrUnexpected},
 		"nil":          {mcp.InputResponseMap{InputKey: nil}, ErrUnexpected},
 		"nil result":   {mcp.InputResponseMap{InputKey: (*mcp.ElicitResult)(nil)}, ErrUnexpected},

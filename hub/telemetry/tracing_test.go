@@ -33,7 +33,7 @@ func traced(t testing.TB, o TracingOptions) (*Tracing, *tracetest.SpanRecorder, 
 func attributes(s sdk.ReadOnlySpan) map[string]string {
 	out := map[string]string{}
 	for _, kv := range s.Attributes() {
-		out[string(kv.Key)] = kv.Value.Emit()
+		out[string(kv.Key)] = kv.Value.String()
 	}
 	return out
 }

@@ -305,10 +305,13 @@ func answered(err error) bool {
 	return true
 }
 
+// logLevelKey is mcp.MetaKeyLogLevel, which goes with the feature; callers may go on to send it.
+const logLevelKey = "io.modelcontextprotocol/logLevel"
+
 // withMeta returns what a call sends along: what the caller wants, without its progress token, and ours.
 func (s *session) withMeta(caller mcp.Meta, token string) mcp.Meta {
 	m := maps.Clone(caller)
-	for _, key := range []string{"progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, mcp.MetaKeyLogLevel} {
+	for _, key := range []string{"progressToken", mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo, mcp.MetaKeyClientCapabilities, logLevelKey} {
 		delete(m, key) // they are between the caller and the hub
 	}
 	if token != "" {

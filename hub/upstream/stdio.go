@@ -73,7 +73,6 @@ type stdioConn struct {
 	once   sync.Once
 	closed chan struct{} // closed when Close begins
 	said   chan struct{} // closed when all that the program complained of has been read
-	err    error
 }
 
 // SessionID returns "": there is none.
