@@ -111,6 +111,10 @@ func TestWritesHaveAnEnd(t *testing.T) {
 	size := 16 << 20
 	result := make(chan error, 1)
 	web := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/writes" { // a client that looks for another test's server, which had this port
+			http.NotFound(rw, r)
+			return
+		}
 		rw, done := newTimely(rw, timeout)
 		defer done()
 		_, err := rw.Write(make([]byte, size))
@@ -126,7 +130,7 @@ func TestWritesHaveAnEnd(t *testing.T) {
 		c, err := net.Dial("tcp", web.Listener.Addr().String())
 		require.NoError(t, err)
 		defer c.Close()
-		_, err = fmt.Fprintf(c, "GET / HTTP/1.0\r\n\r\n")
+		_, err = fmt.Fprintf(c, "GET /writes HTTP/1.0\r\n\r\n")
 		require.NoError(t, err)
 		require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 		read(bufio.NewReaderSize(c, 64<<10))
