@@ -56,12 +56,21 @@ async function connect(command) {
       return answer;
     });
   }
+  // What a server says on its own comes by the answer to a GET, which the SDK does not wait for: it would be lost until then.
+  let listening;
+  const streams = new Promise((resolve) => { listening = resolve; });
   const transport = command.url
     ? new StreamableHTTPClientTransport(new URL(command.url), {
+        fetch: async (url, init) => {
+          const response = await fetch(url, init);
+          if (init?.method === "GET") listening();
+          return response;
+        },
         requestInit: command.token ? { headers: { Authorization: `Bearer ${command.token}` } } : {},
       })
     : new StdioClientTransport({ command: command.command, args: command.args, env: command.env, stderr: "inherit" });
   await client.connect(transport);
+  if (command.url) await streams;
   return { server: client.getServerVersion(), capabilities: client.getServerCapabilities() };
 }
 
