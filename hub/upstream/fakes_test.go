@@ -229,6 +229,9 @@ var fakes = map[string]func(f *fake){
 			add(s, "grown")
 			return &mcp.CallToolResult{}, nil
 		})
+		s.AddTool(&mcp.Tool{Name: "touch", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "a://1"})
+		})
 		_ = s.Run(context.Background(), &mcp.StdioTransport{})
 	},
 	"numbers": func(f *fake) {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -155,14 +156,17 @@ func (s *session) listen() {
 	wait := s.w.pool.o.MinBackoff
 	for {
 		var over chan error
-		before := stop
-		stop = nil
+		again := stop != nil
+		if again {
+			stop() // first: a server may know who listens by the session alone, and forget it with the one that ends
+			stop = nil
+		}
 		if n := s.wanted(); n != nil {
 			over = make(chan error, 1)
 			stop = s.open(n, over)
 		}
-		if before != nil {
-			before() // only now: nothing is missed in between
+		if again {
+			s.poke() // what changed in between was not told
 		}
 		began := time.Now()
 		select {
@@ -195,15 +199,25 @@ func (s *session) listen() {
 	}
 }
 
+// listenWait is how long a program that is told that nobody listens any more may take to say that it has heard. The protocol
+// lets it say nothing; those that know who listens by the session alone say it when they have forgotten the session.
+const listenWait = time.Second
+
 // open sends a subscriptions/listen. over hears, once, that it has ended. The result ends it, and waits for that.
 func (s *session) open(n *mcp.NotificationSubscriptions, over chan error) (stop func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	ctx, h := withHolder(ctx)
-	h.over = func(err error) {
+	heard := make(chan struct{})
+	answered := sync.OnceFunc(func() { close(heard) })
+	end := func(err error) {
 		select {
 		case over <- err:
 		default:
 		}
+	}
+	h.over = func(err error) {
+		answered()
+		end(err)
 	}
 	sent := make(chan struct{})
 	go func() {
@@ -213,12 +227,21 @@ func (s *session) open(n *mcp.NotificationSubscriptions, over chan error) (stop 
 			return err
 		})
 		if err != nil {
-			h.over(err)
+			end(err)
 		}
 	}()
 	return func() {
 		cancel()
 		<-sent
+		if !s.remote { // where each request stands alone
+			timer := time.NewTimer(listenWait)
+			defer timer.Stop()
+			select {
+			case <-heard:
+			case <-s.ctx.Done():
+			case <-timer.C:
+			}
+		}
 		s.tap.forget(h)
 	}
 }
