@@ -100,6 +100,13 @@ func TestUpdatesOfAResource(t *testing.T) {
 	require.Eventually(t, func() bool { return each(count(openNote), more(before)) }, patience, poll, "who may read it again is not told")
 	require.Equal(t, more(before), count(openNote))
 	require.Empty(t, strange, "who did not subscribe was told")
+
+	// What was subscribed to does not keep the hub from hearing of its server's lists.
+	require.Equal(t, []string{act}, ts.tools())
+	ts.seen()
+	s.setWorld(world{Notes: map[string]string{"open": "0", "last": "0"}, Tools: map[string]string{"another": "Acts."}})
+	ts.notified("notifications/tools/list_changed")
+	require.Equal(t, []string{act, "fake__another"}, ts.tools())
 }
 
 func TestAPersonApprovesAResource(t *testing.T) {
