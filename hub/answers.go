@@ -15,8 +15,8 @@ import (
 
 const scopePrivate = "private"
 
-// modernProtocol is the first version whose servers ask by answering, and whose results have a type.
-const modernProtocol = "2026-07-28"
+// ModernProtocol is the first version whose servers ask by answering, and whose results have a type.
+const ModernProtocol = "2026-07-28"
 
 var errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 
@@ -29,7 +29,7 @@ var ErrChanged = errors.New("the tool or the question changed while it was being
 
 // ErrCannotAsk is what an Observer hears of a call whose approver wanted to ask by the answer, where the caller's
 // version of the protocol has no such answer.
-var ErrCannotAsk = errors.New("a session older than " + modernProtocol + " cannot be asked by an answer")
+var ErrCannotAsk = errors.New("a session older than " + ModernProtocol + " cannot be asked by an answer")
 
 // ErrCannotGoOn is what an Observer hears of a tool that was approved and then asked for input of its own: its answer
 // would come as another call, and the approval was for one.
@@ -87,18 +87,19 @@ func refusal(a Approval) string {
 	return refusedText
 }
 
-func modern(ss *mcp.ServerSession) bool {
+// Modern reports whether a session speaks [ModernProtocol] or a later version. Nil does not.
+func Modern(ss *mcp.ServerSession) bool {
 	if ss == nil {
 		return false
 	}
 	p := ss.InitializeParams()
-	return p == nil || p.ProtocolVersion >= modernProtocol
+	return p == nil || p.ProtocolVersion >= ModernProtocol
 }
 
 // failed returns the result of a tool call that did not run.
 func failed(ss *mcp.ServerSession, text string) *mcp.CallToolResult {
 	var res mcp.CallToolResult
-	if modern(ss) {
+	if Modern(ss) {
 		setType(&res, "complete")
 	}
 	res.Content = []mcp.Content{&mcp.TextContent{Text: text}}

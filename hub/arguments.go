@@ -35,7 +35,7 @@ type Arguments struct {
 //
 // It refuses what is no object, and whatever engine.CanonicalJSON refuses: duplicate keys at any depth, lone surrogates,
 // invalid UTF-8, nesting over 128, numbers that a float64 changes, anything behind the value. Errors hold offsets and
-// causes, never values.
+// causes, and no values but the beginning of a number that is refused.
 func ParseArguments(raw []byte) (Arguments, error) {
 	if len(raw) > maxArguments {
 		return Arguments{}, errLarge

@@ -164,7 +164,7 @@ func (r *request) decide(a *ApprovalRequest, judge func() judgement) (judgement,
 	start := time.Now()
 	approval, err := r.g.approve(r.ctx, a)
 	r.e.Waited, r.e.Asked = time.Since(start), true
-	if err == nil && approval.Verdict == Pending && !modern(a.Session) {
+	if err == nil && approval.Verdict == Pending && !Modern(a.Session) {
 		err = ErrCannotAsk
 	}
 	if err == nil {

@@ -46,7 +46,7 @@ func (r *request) suspend(a *ApprovalRequest, j judgement, state *string) bool {
 		return true
 	}
 	own, err := r.g.suspend(r.ctx, a, *state)
-	if err != nil || own == "" || !modern(r.ss) {
+	if err != nil || own == "" || !Modern(r.ss) {
 		r.e.Err = errors.Join(ErrCannotGoOn, err)
 		return false
 	}

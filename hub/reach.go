@@ -179,7 +179,7 @@ func (r *request) unsubscribe(in *mcp.UnsubscribeRequest) (mcp.Result, error) {
 
 // listen passes what the caller may know of, and leaves out the rest as the SDK leaves out what a server does not offer.
 func (r *request) listen(in *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
-	if !modern(in.Session) {
+	if !Modern(in.Session) {
 		// Before there was such a method nothing ends it with the caller: each one would stay as long as its session.
 		r.e.Result = ResultMethod
 		return nil, unknownMethod(r.e.Method)

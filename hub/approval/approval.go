@@ -138,7 +138,7 @@ func (e *Elicitor) Approve(ctx context.Context, r *hub.ApprovalRequest) (hub.App
 	if err != nil {
 		return refused(err, textTooLarge), nil
 	}
-	if modern(r.Session) {
+	if hub.Modern(r.Session) {
 		return e.byAnswer(ctx, r, q), nil
 	}
 	return e.bySession(ctx, r, q), nil
@@ -151,14 +151,6 @@ func mayAsk(r *hub.ApprovalRequest) bool {
 		ClientCapabilities() *mcp.ClientCapabilities
 	})
 	return ok && takesForms(in.ClientCapabilities())
-}
-
-// modernProtocol is the first version without requests from the server.
-const modernProtocol = "2026-07-28"
-
-func modern(ss *mcp.ServerSession) bool {
-	p := ss.InitializeParams()
-	return p == nil || p.ProtocolVersion >= modernProtocol
 }
 
 // bySession asks while the call waits.
@@ -211,7 +203,7 @@ func (e *Elicitor) pending(r *hub.ApprovalRequest, q *question, now time.Time) h
 	}
 	return hub.Approval{
 		Verdict: hub.Pending,
-		Inputs:  mcp.InputRequestMap{InputKey: q.params(modernProtocol)},
+		Inputs:  mcp.InputRequestMap{InputKey: q.params(hub.ModernProtocol)},
 		State:   e.signer.seal(markQuestion, s, q.binding(r), ""),
 	}
 }

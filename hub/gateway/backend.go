@@ -111,7 +111,7 @@ func (g *Gateway) callTool(ctx context.Context, in *mcp.CallToolRequest, j *hub.
 	if res == nil {
 		return toolError(in.Session, brokenText), nil
 	}
-	if res.InputRequests != nil && !modern(in.Session) {
+	if res.InputRequests != nil && !hub.Modern(in.Session) {
 		return toolError(in.Session, inputText), nil
 	}
 	if asksAsHub(res.InputRequests) {
@@ -128,7 +128,7 @@ func (g *Gateway) readResource(ctx context.Context, in *mcp.ReadResourceRequest,
 	if missing(err) {
 		return nil, notFound(in.Params.URI)
 	}
-	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
+	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !hub.Modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
 		return nil, err
 	}
 	return resourceResult(in.Session, j.Target, in.Params.URI, res), nil
@@ -145,7 +145,7 @@ func (g *Gateway) getPrompt(ctx context.Context, in *mcp.GetPromptRequest, j *hu
 		}
 	}
 	res, err := g.pool.GetPrompt(ctx, j.Target.Server, p, progress(ctx, in.Session, in.Params))
-	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
+	if err := refused(ctx, err, res == nil || res.InputRequests != nil && !hub.Modern(in.Session) || asksAsHub(res.InputRequests)); err != nil {
 		return nil, err
 	}
 	return promptResult(in.Session, j.Target.Server, res), nil

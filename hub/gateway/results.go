@@ -8,24 +8,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
+	"github.com/penstock-mcp/penstock/hub"
 )
-
-// modernProtocol is the first version whose results have a type.
-const modernProtocol = "2026-07-28"
-
-func modern(ss *mcp.ServerSession) bool {
-	if ss == nil {
-		return false
-	}
-	p := ss.InitializeParams()
-	return p == nil || p.ProtocolVersion >= modernProtocol
-}
 
 // typed sets the type of a new result, which the SDK keeps to itself: reading one sets it. Sessions of older versions
 // have no types.
 func typed(ss *mcp.ServerSession, res json.Unmarshaler, asks bool) {
 	switch {
-	case !modern(ss):
+	case !hub.Modern(ss):
 	case asks:
 		_ = res.UnmarshalJSON([]byte(`{"resultType":"input_required"}`))
 	default:

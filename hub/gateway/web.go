@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/penstock-mcp/penstock/hub"
 )
 
 const (
@@ -72,7 +73,7 @@ func newWeb(g *Gateway, c *Config) *web {
 			r = r.WithContext(ctx)
 		}
 		switch {
-		case r.Header.Get("Mcp-Protocol-Version") >= modernProtocol:
+		case r.Header.Get("Mcp-Protocol-Version") >= hub.ModernProtocol:
 			alone.ServeHTTP(rw, r)
 		case r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "":
 			w.sessions.begin(rw, r, kept)
