@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/penstock-mcp/penstock/engine"
 )
@@ -176,20 +177,17 @@ func FuzzList(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q: %v", raw, err)
 			}
-			var strictClient struct {
-				Name        string
-				InputSchema struct {
-					Type       string
-					Properties map[string]map[string]any
-					Required   []string
-				}
-				OutputSchema *struct {
-					Type       string
-					Properties map[string]map[string]any
-					Required   []string
-				}
+			type schema struct {
+				Type       string                    `json:"type"`
+				Properties map[string]map[string]any `json:"properties"`
+				Required   []string                  `json:"required"`
 			}
-			if err := json.Unmarshal(out, &strictClient); err != nil || strictClient.Name != tool.Name || strictClient.InputSchema.Type != "object" ||
+			var strictClient struct { // reads keys as they are spelled, as clients do and encoding/json does not
+				Name         string  `json:"name"`
+				InputSchema  schema  `json:"inputSchema"`
+				OutputSchema *schema `json:"outputSchema"`
+			}
+			if err := jsonv2.Unmarshal(out, &strictClient); err != nil || strictClient.Name != tool.Name || strictClient.InputSchema.Type != "object" ||
 				strictClient.OutputSchema != nil && strictClient.OutputSchema.Type != "object" {
 				t.Fatalf("%q is shown as %s: %v", raw, out, err)
 			}
