@@ -90,3 +90,24 @@ func TestACallThatIsGivenUpSaysSo(t *testing.T) {
 	require.NoError(t, a.err)
 	require.Contains(t, a.text, "stopped while the call was running")
 }
+
+// What has ended is still being answered.
+func TestStoppingWaitsForResponses(t *testing.T) {
+	var p posts
+	p.wait(time.Hour)
+	one, two := p.begin(), p.begin()
+	waited := make(chan struct{})
+	go func() { p.wait(time.Hour); close(waited) }()
+	one()
+	select {
+	case <-waited:
+		t.Fatal("one response is not written yet")
+	case <-time.After(20 * time.Millisecond):
+	}
+	two()
+	<-waited
+	three := p.begin()
+	p.wait(time.Millisecond) // not for ever
+	three()
+	require.Zero(t, p.n)
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,10 @@ func (g *Gateway) Settled(ctx context.Context) error {
 	return err
 }
 
+// writeTime is how long a session that is not over HTTP has to write the responses of calls that have just ended. The SDK
+// drops what is written after a session began to close, and says nothing of when it was written; it takes microseconds.
+const writeTime = 100 * time.Millisecond
+
 // Close lets running calls end for as long as ctx lives, gives up the rest, ends all sessions and disconnects from the
 // servers. A gateway that was closed is not started again.
 func (g *Gateway) Close(ctx context.Context) error {
@@ -48,9 +53,14 @@ func (g *Gateway) Close(ctx context.Context) error {
 		g.start.Do(func() {})
 		g.web.streams.close()
 		g.calls.drain(ctx)
+		g.web.posts.wait(giveUp) // the responses of those that ended just now
 		// A session waits for its requests, which have been told to give up. A handler that does not is left behind.
 		var sessions sync.WaitGroup
-		for ss := range g.server.Sessions() {
+		all := slices.Collect(g.server.Sessions())
+		if slices.ContainsFunc(all, func(ss *mcp.ServerSession) bool { return ss.ID() == "" }) {
+			time.Sleep(writeTime)
+		}
+		for _, ss := range all {
 			sessions.Go(func() { _ = ss.Close() })
 		}
 		within(&sessions, time.Second)

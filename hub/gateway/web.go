@@ -34,6 +34,7 @@ type web struct {
 	g       *Gateway
 	mcp     http.Handler // /mcp, behind the gate
 	streams streams
+	posts   posts
 
 	sessions sessions
 }
@@ -71,6 +72,8 @@ func newWeb(g *Gateway, c *Config) *web {
 			}
 			defer done()
 			r = r.WithContext(ctx)
+		} else if r.Method == http.MethodPost {
+			defer w.posts.begin()()
 		}
 		switch {
 		case r.Header.Get("Mcp-Protocol-Version") >= hub.ModernProtocol:
