@@ -6,13 +6,22 @@ package automaton
 // Taken is the piece that the fewest patterns have, and the longest among those. Price: every piece of
 // every many-star glob is counted before one is chosen.
 
-// rarity counts how many patterns could be filed under a fragment. Different fragments may share a
-// counter: that makes one look more common than it is, and the choice worse, never wrong.
+// rarity counts how many patterns could be filed under a fragment. Where a table is crowded, different fragments may share
+// a counter: that makes one look more common than it is, and the choice worse, never wrong.
 type rarity struct {
-	seed   seed
-	shift  uint8
-	counts []uint32
+	seed     seed
+	shift    uint8
+	counters []counter
 }
+
+// counter counts one fragment, known by its hash; zero is free.
+type counter struct {
+	hash uint64
+	n    uint32
+}
+
+// maxProbes is how many counters are looked at for one: with a quarter of them in use, sixteen in a row hardly ever are.
+const maxProbes = 16
 
 // newRarity returns counters for about n fragments.
 func newRarity(n int) rarity {
@@ -20,11 +29,23 @@ func newRarity(n int) rarity {
 	for size < 4*n {
 		size, shift = size*2, shift-1
 	}
-	return rarity{newSeed(), shift, make([]uint32, size)}
+	return rarity{newSeed(), shift, make([]counter, size)}
 }
 
 func (r *rarity) at(fragment string) *uint32 {
-	return &r.counts[r.seed.sum(fragment)>>r.shift]
+	h := r.seed.sum(fragment) | 1 // not zero
+	i := int(h * 0x9e3779b97f4a7c15 >> r.shift) // fragments that are alike have high bits that are alike
+	for range maxProbes {
+		c := &r.counters[i]
+		if c.hash == 0 {
+			c.hash = h
+		}
+		if c.hash == h {
+			return &c.n
+		}
+		i = (i + 1) & (len(r.counters) - 1)
+	}
+	return &r.counters[i].n
 }
 
 // windows calls f with the fragments that a piece of text offers: itself, or of a long one its beginning,
