@@ -33,7 +33,7 @@ func newRarity(n int) rarity {
 }
 
 func (r *rarity) at(fragment string) *uint32 {
-	h := r.seed.sum(fragment) | 1 // not zero
+	h := r.seed.sum(fragment) | 1               // not zero
 	i := int(h * 0x9e3779b97f4a7c15 >> r.shift) // fragments that are alike have high bits that are alike
 	for range maxProbes {
 		c := &r.counters[i]
